@@ -1,0 +1,1 @@
+"""Source files: bytes to text to tree, places in them, edits of them, and back to bytes."""
