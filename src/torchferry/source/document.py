@@ -25,13 +25,13 @@ class Document:
         "_fstring_nodes",
         "_indent_unit",
         "_legacy_async",
-        "_lex_cache",
         "_line_starts",
         "_masked",
         "_tree",
         "bom",
         "encoding",
         "path",
+        "regions",
         "text",
     )
 
@@ -53,7 +53,7 @@ class Document:
         self._indent_unit: str | None = None
         self._fstring_nodes: frozenset[int] | None = None
         self._anchors: list[int] | None = None
-        self._lex_cache: dict[int, object] = {}  # filled by `tokens`
+        self.regions: dict[int, object] = {}  #: a place for `tokens` to keep what it scanned
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str) -> Document:

@@ -1,0 +1,1 @@
+"""The edit builders; import them from `source.build`."""
