@@ -164,7 +164,9 @@ class Document:
                 continue
             outer, inner = self.indent_of(node.lineno), self.indent_of(body[0].lineno)
             first = self.offset(body[0].lineno, body[0].col_offset)
-            alone = self.text[self.line_start(body[0].lineno) : first].isspace()
+            begin = self.line_start(body[0].lineno)
+            continued = self.text[:begin].endswith(("\\\n", "\\\r", "\\\r\n"))
+            alone = self.text[begin:first].isspace() and not continued
             if alone and inner.startswith(outer) and len(inner) > len(outer):
                 return inner[len(outer) :]
         return ""

@@ -105,8 +105,10 @@ def replace(doc: Document, node: ast.expr, text: str) -> Edits | None:
     if doc.in_fstring(node):
         return None
     try:
-        parsed = ast.parse(text.strip(), mode="eval").body
+        parsed = ast.parse(f"(\n{text}\n)", mode="eval").body
     except SyntaxError:
+        return None
+    if not text.strip():
         return None
     span = doc.span(node)
     if isinstance(node, ast.GeneratorExp) and not owns_brackets(doc, node):

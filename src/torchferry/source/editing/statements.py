@@ -161,7 +161,7 @@ def _above_comments(doc: Document, line: int, indent: str) -> int:
     while first > 1:
         text = doc.line_text(first - 1)
         if not text.startswith(indent + "#") or _OWN_COMMENT.match(text.strip()):
-            return first
+            return line if first == 2 and text.startswith("#") else first
         first -= 1
     return line  # the comments that open a file belong to the file
 
