@@ -1,0 +1,37 @@
+"""Events and account of a run, read and written as JSON lines. Never imports torch."""
+
+from torchferry.trace.account import Account
+from torchferry.trace.device_error import DeviceErrorReport, MoveRecord, TensorReport
+from torchferry.trace.events import (
+    TRACE_VERSION,
+    Birth,
+    Event,
+    Header,
+    HostWait,
+    MemoryPeak,
+    MemorySample,
+    Move,
+    OperatorCount,
+    Place,
+)
+from torchferry.trace.jsonl import TraceFormatError, read_jsonl, write_jsonl
+
+__all__ = [
+    "TRACE_VERSION",
+    "Account",
+    "Birth",
+    "DeviceErrorReport",
+    "Event",
+    "Header",
+    "HostWait",
+    "MemoryPeak",
+    "MemorySample",
+    "Move",
+    "MoveRecord",
+    "OperatorCount",
+    "Place",
+    "TensorReport",
+    "TraceFormatError",
+    "read_jsonl",
+    "write_jsonl",
+]

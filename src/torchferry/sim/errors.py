@@ -1,0 +1,89 @@
+"""Raises device errors as PyTorch words them, with a report of what is known about the tensors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+import torch
+
+from torchferry.sim.naming import expression_of
+from torchferry.sim.places import place_of, user_frame, user_stack
+from torchferry.sim.suggestions import suggest
+from torchferry.sim.tags import device_named, device_number, tag_of
+from torchferry.trace import DeviceErrorReport, MoveRecord, TensorReport
+
+#: (name of the operator's argument or None, tensor)
+Named = tuple["str | None", torch.Tensor]
+
+
+def raise_device_error(
+    kind: str,
+    message: str,
+    operator: str,
+    tensors: Sequence[Named] = (),
+    error: type[Exception] = RuntimeError,
+) -> NoReturn:
+    """Raise `error(message)` with a DeviceErrorReport as its `__torchferry__` attribute."""
+    exception = error(message)
+    frame = user_frame(2)
+    try:
+        report = _report(kind, message, operator, tensors, frame)
+        exception.__torchferry__ = report  # type: ignore[attr-defined]
+    finally:
+        del frame
+    raise exception
+
+
+def _report(
+    kind: str,
+    message: str,
+    operator: str,
+    tensors: Sequence[Named],
+    frame: FrameType | None,
+) -> DeviceErrorReport:
+    place = place_of(frame.f_code, frame.f_lasti) if frame is not None else None
+    reports = tuple(_tensor_report(argument, tensor, frame) for argument, tensor in tensors)
+    return DeviceErrorReport(
+        kind=kind,
+        message=message,
+        operator=operator,
+        place=place,
+        tensors=reports,
+        suggestion=suggest(kind, reports, tensors, place, frame),
+        stack=user_stack(frame if frame is not None else sys._getframe(1)),
+    )
+
+
+def _tensor_report(
+    argument: str | None, tensor: torch.Tensor, frame: FrameType | None
+) -> TensorReport:
+    tag = tag_of(tensor)
+    moves: tuple[MoveRecord, ...] = ()
+    if tag is not None and tag.moves:
+        moves = tuple(
+            MoveRecord(str(device_named(device)), place_of(code, lasti))
+            for device, code, lasti in tag.moves
+        )
+    return TensorReport(
+        device=str(device_named(device_number(tensor))),
+        shape=tuple(tensor.shape),
+        dtype=str(tensor.dtype),
+        name=expression_of(tensor, frame),
+        argument=argument,
+        born=None if tag is None else place_of(tag.code, tag.lasti),
+        born_by="" if tag is None else tag.operator,
+        moves=moves,
+    )
+
+
+def attach_report(
+    exception: BaseException, kind: str, operator: str, tensors: Sequence[Named] = ()
+) -> None:
+    """Attach a report to an exception that something else raises."""
+    if not hasattr(exception, "__torchferry__"):
+        frame = user_frame(2)
+        report: Any = _report(kind, str(exception), operator, tensors, frame)
+        exception.__torchferry__ = report  # type: ignore[attr-defined]

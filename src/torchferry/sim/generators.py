@@ -1,0 +1,77 @@
+"""Random generators: `torch.Generator("cuda")` and the functions that seed the GPUs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchferry.sim import state
+from torchferry.sim.patching import Patcher
+from torchferry.sim.session import number_of
+from torchferry.sim.tags import CPU, device_named
+
+_Generator: Any = torch._C.Generator
+
+
+class GpuGenerator(_Generator):  # type: ignore[misc]
+    """A generator that says it lives on a GPU; its numbers are those of a CPU generator."""
+
+    _ferry_device = 0
+
+    @property
+    def device(self) -> torch.device:
+        return device_named(self._ferry_device)
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self._ferry_device, self.get_state())
+
+
+def _rebuild(device: int, rng_state: torch.Tensor) -> GpuGenerator:
+    generator = GpuGenerator()
+    generator._ferry_device = device
+    generator.set_state(rng_state)
+    return generator
+
+
+class _Meta(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, _Generator)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, _Generator)
+
+    def __call__(cls, device: Any = None) -> Any:
+        where = torch.device("cpu" if device is None else device)
+        if where.type != "cuda":
+            return _Generator(device=where)
+        generator = GpuGenerator()
+        generator._ferry_device = number_of(state.current(), where)
+        return generator
+
+
+class Generator(metaclass=_Meta):
+    """Stand-in for torch.Generator."""
+
+
+def default_generators() -> tuple[torch.Generator, ...]:
+    """One generator a GPU, for `torch.cuda.default_generators`."""
+    session = state.current()
+    found = []
+    for index in range(session.gpus):
+        generator = session.generators.get(index)
+        if generator is None:
+            generator = GpuGenerator()
+            generator._ferry_device = index
+            session.generators[index] = generator
+        found.append(generator)
+    return tuple(found)
+
+
+def install(patcher: Patcher) -> None:
+    """Put the stand-ins into torch."""
+    patcher.set(torch, "Generator", Generator, copies=True)
+    patcher.set(torch.cuda, "default_generators", default_generators())
+
+
+__all__ = ["CPU", "Generator", "GpuGenerator", "install"]

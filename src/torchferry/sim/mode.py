@@ -1,0 +1,223 @@
+"""The dispatch mode: sees every operator, checks the devices of its tensors and tags its results.
+
+One runner per operator is prepared at its first call; operators.py says which kind each is.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from torchferry.sim import checks, factories, operators
+from torchferry.sim.memory import OutOfMemory
+from torchferry.sim.places import internal_files, is_internal, user_frame
+from torchferry.sim.tags import (
+    CPU,
+    FLOATING,
+    DeviceTag,
+    HostTag,
+    set_tag,
+    storage_of,
+    tag_of,
+    tag_results,
+)
+
+if TYPE_CHECKING:
+    from torchferry.sim.session import Session
+
+Runner = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+Tensor = torch.Tensor
+#: No tensor seen yet.
+_NONE = -3
+
+
+class SimulationMode(TorchDispatchMode):
+    """Runs each operator on the CPU and keeps account of where it would have run."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        self._runners: dict[int, tuple[Runner, Any]] = {}
+
+
+def _dispatch(
+    self: SimulationMode, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+) -> Any:
+    entry = self._runners.get(id(func))
+    if entry is None:
+        entry = self._runners[id(func)] = (_prepare(self.session, func), func)
+    if types and _has_own_dispatch(types):
+        return func(*args, **(kwargs or {}))
+    return entry[0](args, kwargs or {})
+
+
+# Set afterwards: for a method in the class body, torch adds a wrapper that imports the whole of
+# torch._dynamo (seconds) and costs time at every operator.
+SimulationMode.__torch_dispatch__ = _dispatch  # type: ignore[method-assign]
+
+
+def _has_own_dispatch(types: Any) -> bool:
+    """True for wrapper subclasses: their own dispatch calls plain operators, which are seen then."""
+    plain = torch._C._disabled_torch_dispatch_impl
+    return any(t.__torch_dispatch__ is not plain for t in types if hasattr(t, "__torch_dispatch__"))
+
+
+def _prepare(session: Session, func: Any) -> Runner:
+    operator = operators.describe(func)
+    if operator.kind is operators.Kind.VIEW:
+        return _view_runner(func)
+    if operator.kind is operators.Kind.FACTORY:
+        return factories.runner(session, operator)
+    if operator.kind is operators.Kind.BIRTH:
+        return _birth_runner(session, operator)
+    if operator.kind is operators.Kind.COPY:
+        return _copy_runner(session, operator)
+    return _computing_runner(session, operator)
+
+
+def _view_runner(func: Any) -> Runner:
+    call = func._op
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        out = call(*args, **kwargs)
+        if type(out) is Tensor:
+            try:
+                storage_of(out)
+            except (NotImplementedError, RuntimeError):
+                tag = tag_of(args[0])
+                if tag is not None:
+                    set_tag(out, tag)
+        return out
+
+    return run
+
+
+def _copy_runner(session: Session, operator: operators.Operator) -> Runner:
+    """`copy_`: legal across devices; counted as a move when it crosses."""
+    call = operator.func._op
+    counter = session.counter
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        target, source = args[0], args[1]
+        to, origin = tag_of(target), tag_of(source)
+        there = CPU if to is None else to.device
+        here = CPU if origin is None else origin.device
+        if there == FLOATING and here != FLOATING:
+            session.adopt(target, here)
+        elif there != here and here != FLOATING and there != FLOATING:
+            lazy = bool(args[2]) if len(args) > 2 else bool(kwargs.get("non_blocking", False))
+            pinned = bool((origin is not None and origin.pinned) or (to is not None and to.pinned))
+            counter.move(here, there, target.nbytes, pinned, lazy)
+            if there <= CPU and not lazy:
+                counter.wait("copy to the host")
+            checks.carry_gradient_home(session, source, here)
+        return call(*args, **kwargs)
+
+    return run
+
+
+def _birth_runner(session: Session, operator: operators.Operator) -> Runner:
+    """`lift_fresh`: data from Python becomes a tensor on the host. Not counted as computing."""
+    call = operator.func._op
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        out = call(*args, **kwargs)
+        storage = storage_of(out)
+        if storage._ferry is None:
+            frame = user_frame(3)
+            if frame is not None:
+                storage._ferry = HostTag(
+                    CPU, storage.nbytes(), operator.short, frame.f_code, frame.f_lasti
+                )
+        return out
+
+    return run
+
+
+def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
+    # The hot path: everything it needs is a local, and the walk to the user's frame is inlined.
+    call, name, short = operator.func._op, operator.name, operator.short
+    before, waits = operator.before, operator.waits
+    counter, memory = session.counter, session.memory
+    counts, codes = counter.operators, counter.codes
+    files, getframe = internal_files, sys._getframe
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        device = _NONE
+        try:
+            for arg in args:
+                if isinstance(arg, Tensor):
+                    tag = storage_of(arg)._ferry
+                    here = CPU if tag is None else tag.device
+                    if here != device:
+                        if device != _NONE:
+                            raise _Mixed
+                        device = here
+                elif arg.__class__ is list:
+                    for item in arg:
+                        if isinstance(item, Tensor):
+                            tag = storage_of(item)._ferry
+                            here = CPU if tag is None else tag.device
+                            if here != device:
+                                if device != _NONE:
+                                    raise _Mixed
+                                device = here
+            if kwargs:
+                for arg in kwargs.values():
+                    if isinstance(arg, (Tensor, list)):
+                        raise _Mixed
+        except (_Mixed, NotImplementedError, RuntimeError):
+            device = checks.settle(session, operator, args, kwargs)
+        if before is not None:
+            args, kwargs = before(session, operator, args, kwargs, device)
+        out = call(*args, **kwargs)
+        if device == _NONE:
+            device = CPU
+        frame = getframe(2)
+        filename = frame.f_code.co_filename
+        while files[filename] if filename in files else is_internal(filename):
+            back = frame.f_back
+            if back is None:
+                break
+            frame = back
+            filename = frame.f_code.co_filename
+        code = frame.f_code
+        lasti = frame.f_lasti
+        try:
+            if out.__class__ is Tensor:
+                storage = storage_of(out)
+                if storage._ferry is None:
+                    nbytes = storage.nbytes()
+                    if device >= 0:
+                        storage._ferry = DeviceTag(device, nbytes, short, code, lasti, memory)
+                    else:
+                        storage._ferry = HostTag(device, nbytes, short, code, lasti)
+                else:
+                    nbytes = out.nbytes
+            else:
+                nbytes = tag_results(out, device, short, code, lasti, memory)
+        except OutOfMemory as full:
+            session.out_of_memory(full, name)
+        except (NotImplementedError, RuntimeError):
+            nbytes = tag_results(out, device, short, code, lasti, memory)
+        key = (name, device, id(code), lasti)
+        entry = counts.get(key)
+        if entry is None:
+            codes[id(code)] = code
+            counts[key] = [1, nbytes]
+        else:
+            entry[0] += 1
+            entry[1] += nbytes
+        if waits and device >= 0:
+            counter.wait(short)
+        return out
+
+    return run
+
+
+class _Mixed(Exception):
+    """Tensors of an operator are on several devices, or not where the hot path looks."""

@@ -1,0 +1,108 @@
+"""What kind of operator each one is: read once from its schema and from the tables."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from torchferry.sim.tables import cuda_kernels, families
+
+Before = Callable[..., "tuple[tuple[Any, ...], dict[str, Any]]"]
+
+
+class Kind(enum.Enum):
+    """How the mode treats an operator."""
+
+    VIEW = "view"
+    FACTORY = "factory"
+    COPY = "copy"
+    BIRTH = "birth"
+    COMPUTE = "compute"
+
+
+class Check(enum.Enum):
+    """How CUDA checks that an operator's tensors are on one device."""
+
+    ITERATOR = "iterator"
+    """TensorIterator: one 0-dim CPU tensor may join."""
+    STRUCTURED = "structured"
+    WRAPPER = "wrapper"
+    PLAIN = "plain"
+    """A composite operator: what it calls checks."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One overload: `name` is `add.Tensor`, `short` is `add`."""
+
+    func: Any
+    name: str
+    short: str
+    kind: Kind
+    check: Check
+    arguments: tuple[str, ...]
+    mutated: frozenset[str]
+    waits: bool
+    before: Before | None
+    random: bool
+
+
+def describe(func: Any) -> Operator:
+    """Read an OpOverload's schema and the tables."""
+    schema = func._schema
+    name = schema.name.removeprefix("aten::")
+    full = f"{name}.{schema.overload_name}" if schema.overload_name else name
+    mutated = frozenset(
+        a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write
+    )
+    from torchferry.sim import befores  # late: befores needs the types of this module
+
+    random = _is_random(func, schema)
+    return Operator(
+        func=func,
+        name=full,
+        short=name,
+        kind=_kind(name, schema, mutated),
+        check=_check(full, name),
+        arguments=tuple(a.name for a in schema.arguments),
+        mutated=mutated,
+        waits=name in families.HOST_WAITS,
+        before=befores.lookup(name, random),
+        random=random,
+    )
+
+
+def _kind(name: str, schema: Any, mutated: frozenset[str]) -> Kind:
+    if name in families.COPIES:
+        return Kind.COPY
+    if name in families.BIRTHS:
+        return Kind.BIRTH
+    names = {a.name for a in schema.arguments}
+    if "device" in names and name not in families.NOT_FACTORIES:
+        return Kind.FACTORY
+    returns_view = any(
+        r.alias_info is not None and not r.alias_info.is_write for r in schema.returns
+    )
+    if returns_view and not mutated:
+        return Kind.VIEW
+    return Kind.COMPUTE
+
+
+def _check(full: str, name: str) -> Check:
+    if full in cuda_kernels.STRUCTURED:
+        return Check.STRUCTURED
+    if full in cuda_kernels.CHECKED:
+        return Check.WRAPPER
+    if full in cuda_kernels.UNCHECKED:
+        return Check.ITERATOR
+    return Check.PLAIN
+
+
+def _is_random(func: Any, schema: Any) -> bool:
+    if any(a.name == "generator" for a in schema.arguments):
+        return True
+    return torch.Tag.nondeterministic_seeded in func.tags

@@ -1,0 +1,76 @@
+"""Puts stand-ins in place of names and takes every one of them back."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+_MISSING: Any = object()
+
+
+class Patcher:
+    """Sets attributes and restores them in reverse order. Names that were not there are deleted."""
+
+    def __init__(self) -> None:
+        self._undo: list[tuple[Any, str, Any]] = []
+        self._copies: dict[int, tuple[Any, Any]] = {}
+
+    def set(self, owner: Any, name: str, value: Any, *, copies: bool = False) -> None:
+        """Set `owner.name` to `value`.
+
+        With `copies`, names in other modules that hold the same object (`from torch import tensor`)
+        are replaced too, by `replace_copies`.
+        """
+        own = vars(owner).get(name, _MISSING)
+        if copies:
+            original = getattr(owner, name)
+            self._copies[id(original)] = (original, value)
+        self._undo.append((owner, name, own))
+        setattr(owner, name, value)
+
+    def replace_copies(self) -> None:
+        """Replace what user modules imported by `from torch import ...` before."""
+        pairs = self._copies
+        for module in _user_modules():
+            names = vars(module)
+            for name, value in list(names.items()):
+                pair = pairs.get(id(value))
+                if pair is not None and pair[0] is value:
+                    names[name] = pair[1]
+
+    def _restore_copies(self) -> None:
+        back = {id(new): (new, old) for old, new in self._copies.values()}
+        for module in _user_modules():
+            names = vars(module)
+            for name, value in list(names.items()):
+                pair = back.get(id(value))
+                if pair is not None and pair[0] is value:
+                    names[name] = pair[1]
+
+    def undo(self) -> None:
+        """Restore every name, last set first."""
+        self._restore_copies()
+        while self._undo:
+            owner, name, own = self._undo.pop()
+            if own is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, own)
+        self._copies.clear()
+
+
+def _user_modules() -> list[ModuleType]:
+    """Loaded modules that may hold copies: all but the standard library's and torch's inner ones."""
+    skip = sys.stdlib_module_names
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType)
+        and name.split(".", 1)[0] not in skip
+        and not name.startswith(
+            ("torchferry.", "torch._C", "numpy", "torch.ops", "sympy", "matplotlib")
+        )
+        or name == "__main__"
+        and isinstance(module, ModuleType)
+    ]

@@ -1,0 +1,92 @@
+"""Which line of the user's program is running. Cheap to note down, resolved to text only when read."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+from types import CodeType, FrameType
+
+import torch
+
+import torchferry
+from torchferry.trace import Place
+
+
+def _folder(path: str | None) -> str:
+    return os.path.join(os.path.abspath(path or os.devnull), "")
+
+
+#: Folders whose frames are never the user's.
+_INTERNAL_FOLDERS = tuple(
+    {
+        _folder(os.path.dirname(torch.__file__)),
+        _folder(os.path.dirname(torchferry.__file__)),
+        _folder(sysconfig.get_path("purelib")),
+        _folder(sysconfig.get_path("platlib")),
+        _folder(sysconfig.get_path("stdlib")),
+        _folder(os.path.dirname(os.__file__)),
+    }
+)
+
+#: File name of a code object -> True if it is not the user's.
+internal_files: dict[str, bool] = {}
+
+
+def is_internal(filename: str) -> bool:
+    """True for files of torch, torchferry, the standard library and installed packages."""
+    known = internal_files.get(filename)
+    if known is None:
+        known = filename.startswith(("<frozen", "<__array_function__", "<string>"))
+        known = known or os.path.abspath(filename).startswith(_INTERNAL_FOLDERS)
+        if "site-packages" in filename or "dist-packages" in filename:
+            known = True
+        if filename == "<string>":
+            known = False
+        internal_files[filename] = known
+    return known
+
+
+def user_frame(depth: int = 1) -> FrameType | None:
+    """Innermost frame of the user's program; the outermost frame if there is none."""
+    frame: FrameType | None = sys._getframe(depth)
+    last = frame
+    while frame is not None:
+        name = frame.f_code.co_filename
+        known = internal_files.get(name)
+        if known is None:
+            known = is_internal(name)
+        if not known:
+            return frame
+        last, frame = frame, frame.f_back
+    return last
+
+
+def user_stack(frame: FrameType | None, limit: int = 20) -> tuple[Place, ...]:
+    """Places of the user's frames, innermost first."""
+    places: list[Place] = []
+    while frame is not None and len(places) < limit:
+        if not is_internal(frame.f_code.co_filename):
+            places.append(place_of(frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(places)
+
+
+def line_of(code: CodeType, lasti: int) -> int:
+    """Line of the instruction at `lasti`; the first line of the code if unknown."""
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= lasti < end and number is not None:
+            line = number
+            break
+    return line
+
+
+def place_of(code: CodeType | None, lasti: int) -> Place | None:
+    """Place of an instruction, with the text of its line."""
+    if code is None:
+        return None
+    line = line_of(code, lasti)
+    source = linecache.getline(code.co_filename, line).strip()
+    return Place(code.co_filename, line, code.co_name, source)

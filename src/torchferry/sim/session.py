@@ -1,0 +1,268 @@
+"""One simulated machine: its settings, its state, and what the stand-ins ask it to do."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import torch
+
+from torchferry.sim.account import Counter
+from torchferry.sim.errors import raise_device_error
+from torchferry.sim.memory import Memory, OutOfMemory, parse_size
+from torchferry.sim.mode import SimulationMode
+from torchferry.sim.places import user_frame
+from torchferry.sim.tags import (
+    CPU,
+    FLOATING,
+    HostTag,
+    device_named,
+    device_number,
+    new_tag,
+    set_tag,
+    storage_of,
+    tag_of,
+)
+from torchferry.trace import Account, Event, Header
+
+if TYPE_CHECKING:
+    from torchferry.sim.operators import Operator
+
+
+class Session:
+    """A simulated machine with `gpus` GPUs, as `with simulate() as gpu` gives it."""
+
+    def __init__(
+        self,
+        gpus: int = 1,
+        memory: str | int = "80GB",
+        name: str = "Simulated GPU",
+        capability: tuple[int, int] = (9, 0),
+        trace: bool = True,
+        rng: str = "host",
+    ) -> None:
+        if gpus < 1:
+            raise ValueError("gpus must be at least 1")
+        if rng not in ("host", "device"):
+            raise ValueError(f"rng must be 'host' or 'device', not {rng!r}")
+        self.gpus = gpus
+        self.name = name
+        self.capability = capability
+        self.tracing = trace
+        self.device_rng = rng == "device"
+        self.total_memory = parse_size(memory)
+        self.memory = Memory(gpus, self.total_memory)
+        self.counter = Counter(self.memory)
+        self.mode = SimulationMode(self)
+        #: Device of `torch.set_default_tensor_type(torch.cuda.FloatTensor)`; CPU else.
+        self.legacy_device = CPU
+        self.process = os.getpid()
+        self.generators: dict[int, torch.Generator] = {}
+        self._local = threading.local()
+
+    # What the user may ask -----------------------------------------------------------------
+
+    def account(self) -> Account:
+        """What was computed, copied and waited for so far."""
+        return self.counter.account()
+
+    @property
+    def trace(self) -> list[Event]:
+        """Events so far, the Header first."""
+        return list(self._events())
+
+    def _events(self) -> Iterator[Event]:
+        header = Header(
+            torch_version=torch.__version__, device_name=self.name, device_count=self.gpus
+        )
+        return self.counter.events(header)
+
+    # Devices -------------------------------------------------------------------------------
+
+    @property
+    def current_device(self) -> int:
+        """Index of the current GPU of this thread."""
+        return getattr(self._local, "device", 0)
+
+    @current_device.setter
+    def current_device(self, index: int) -> None:
+        self.check_index(index)
+        self._local.device = index
+
+    def check_index(self, index: int) -> None:
+        """Raise what CUDA raises for a GPU that is not there."""
+        if not 0 <= index < self.gpus:
+            raise_device_error(
+                "out-of-range-device",
+                "CUDA error: invalid device ordinal\n"
+                "GPU device may be out of range, do you have enough GPUs?\n"
+                "CUDA kernel errors might be asynchronously reported at some other API call, so "
+                "the stacktrace below might be incorrect.\nFor debugging consider passing "
+                "CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side "
+                "assertions.\n",
+                "cuda",
+                error=getattr(torch, "AcceleratorError", RuntimeError),
+            )
+
+    def index_of(self, device: torch.device) -> int:
+        """Device number of `device`; checks the index and that CUDA may be used here."""
+        if device.type != "cuda":
+            return CPU
+        self.check_process()
+        if device.index is None:
+            return self.current_device
+        self.check_index(device.index)
+        return int(device.index)
+
+    def check_process(self) -> None:
+        """Refuse a GPU in a forked child, as CUDA does once the parent has used it."""
+        if os.getpid() != self.process:
+            raise RuntimeError(
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
+                "multiprocessing, you must use the 'spawn' start method"
+            )
+
+    # Tags ----------------------------------------------------------------------------------
+
+    def adopt(self, tensor: torch.Tensor, device: int) -> None:
+        """Settle a tensor that was made without a device on `device`: no copy."""
+        old = tag_of(tensor)
+        if old is None:
+            self.birth(tensor, device, "")
+            return
+        try:
+            tag = new_tag(device, old.nbytes, old.operator, old.code, old.lasti, self.memory)
+        except OutOfMemory as full:
+            self.out_of_memory(full, old.operator)
+        set_tag(tensor, tag)
+
+    def birth(self, tensor: torch.Tensor, device: int, operator: str) -> None:
+        """Tag a tensor whose storage nothing else holds as born here on `device`."""
+        frame = user_frame(2)
+        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+        try:
+            nbytes = storage_of(tensor).nbytes()
+        except (NotImplementedError, RuntimeError):
+            nbytes = 0
+        try:
+            set_tag(tensor, new_tag(device, nbytes, operator, code, lasti, self.memory))
+        except OutOfMemory as full:
+            self.out_of_memory(full, operator)
+
+    def transfer(
+        self,
+        tensor: torch.Tensor,
+        device: int,
+        dtype: torch.dtype | None = None,
+        non_blocking: bool = False,
+        memory_format: torch.memory_format = torch.preserve_format,
+    ) -> torch.Tensor:
+        """Copy to `device` (a number), without autograd. The tensor itself if nothing changes."""
+        origin = tag_of(tensor)
+        source = CPU if origin is None or origin.device == FLOATING else origin.device
+        if source == device and (dtype is None or dtype == tensor.dtype):
+            return tensor
+        out = _plain_copy(tensor, dtype, memory_format)
+        if source != device:
+            pinned = origin is not None and origin.pinned
+            self.counter.move(source, device, out.nbytes, pinned, non_blocking)
+            if device == CPU and not non_blocking:
+                self.counter.wait("copy to the host")
+        self._tag_copy(out, device, origin)
+        return out
+
+    def _tag_copy(self, out: torch.Tensor, device: int, origin: HostTag | None) -> None:
+        frame = user_frame(3)
+        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+        made, made_at, by = (code, lasti, "to") if origin is None else (
+            origin.code, origin.lasti, origin.operator
+        )  # fmt: skip
+        try:
+            nbytes = storage_of(out).nbytes()
+        except (NotImplementedError, RuntimeError):
+            nbytes = 0
+        try:
+            tag = new_tag(device, nbytes, by, made, made_at, self.memory)
+        except OutOfMemory as full:
+            self.out_of_memory(full, "to")
+        earlier = [] if origin is None or origin.moves is None else origin.moves[-8:]
+        tag.moves = [*earlier, (device, code, lasti)]
+        set_tag(out, tag)
+
+    # Memory --------------------------------------------------------------------------------
+
+    def out_of_memory(self, full: OutOfMemory, operator: str) -> NoReturn:
+        """Raise torch.OutOfMemoryError with PyTorch's words."""
+        card = self.memory.cards[full.device]
+        free = max(self.total_memory - card.allocated, 0)
+        message = (
+            f"CUDA out of memory. Tried to allocate {_size(full.nbytes)}. GPU {full.device} has a "
+            f"total capacity of {_size(self.total_memory)} of which {_size(free)} is free. "
+            f"Of the allocated memory {_size(card.allocated)} is allocated by PyTorch, and "
+            f"{_size(max(card.reserved - card.allocated, 0))} is reserved by PyTorch but "
+            "unallocated. If reserved but unallocated memory is large try setting "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation."
+        )
+        raise_device_error("out-of-memory", message, operator, error=torch.cuda.OutOfMemoryError)
+
+    # Random numbers ------------------------------------------------------------------------
+
+    def generator_device(self, generator: torch.Generator) -> int:
+        """Device number of a generator."""
+        return int(getattr(generator, "_ferry_device", CPU))
+
+    def device_generator(self, device: int) -> torch.Generator:
+        """Default generator of a GPU (used with `rng="device"`)."""
+        generator = self.generators.get(device)
+        if generator is None:
+            generator = self.generators[device] = torch._C.Generator()
+        return generator
+
+    def with_device_generator(
+        self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], device: int
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments of a random operator that draws from the GPU's own generator."""
+        if "generator" in operator.arguments:
+            place = operator.arguments.index("generator")
+            if place < len(args):
+                args = (*args[:place], self.device_generator(device), *args[place + 1 :])
+            else:
+                kwargs = {**kwargs, "generator": self.device_generator(device)}
+        return args, kwargs
+
+
+def _plain_copy(
+    tensor: torch.Tensor, dtype: torch.dtype | None, memory_format: torch.memory_format
+) -> torch.Tensor:
+    """A copy of the values on the CPU, unseen by the mode and without a tag."""
+    guard = torch._C._DisableTorchDispatch()
+    try:
+        if dtype is None or dtype == tensor.dtype:
+            return tensor.clone(memory_format=memory_format)
+        return torch.ops.aten._to_copy.default(tensor, dtype=dtype, memory_format=memory_format)
+    finally:
+        del guard
+
+
+def _size(nbytes: int) -> str:
+    if nbytes >= 1 << 30:
+        return f"{nbytes / (1 << 30):.2f} GiB"
+    if nbytes >= 1 << 20:
+        return f"{nbytes / (1 << 20):.2f} MiB"
+    return f"{nbytes / 1024:.2f} KiB"
+
+
+def number_of(session: Session, device: Any) -> int:
+    """Device number of what a user may write as a device: a string, an index, a torch.device."""
+    if device is None:
+        return CPU
+    if isinstance(device, int) and not isinstance(device, bool):
+        return session.index_of(torch.device("cuda", device))
+    if not isinstance(device, torch.device):
+        device = torch.device(device)
+    return session.index_of(device)
+
+
+__all__ = ["Session", "device_named", "device_number", "number_of"]

@@ -1,0 +1,37 @@
+"""The running session, for the stand-ins that need it. Set and cleared by session.py alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torchferry.sim.session import Session
+
+_sessions: list[Session] = []
+
+
+def current() -> Session:
+    """The innermost running session. Raises RuntimeError where there is none."""
+    if not _sessions:
+        raise RuntimeError("no simulated GPU is active: use torchferry.simulate()")
+    return _sessions[-1]
+
+
+def running() -> Session | None:
+    """The innermost running session, None where there is none."""
+    return _sessions[-1] if _sessions else None
+
+
+def push(session: Session) -> None:
+    """Make `session` the running one."""
+    _sessions.append(session)
+
+
+def pop() -> None:
+    """Back to the session outside."""
+    _sessions.pop()
+
+
+def depth() -> int:
+    """Number of nested sessions."""
+    return len(_sessions)

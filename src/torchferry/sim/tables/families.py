@@ -1,0 +1,51 @@
+"""Families of operators that devices treat specially. Data only; one entry an operator."""
+
+from __future__ import annotations
+
+#: Legal across devices: the result stays where the first argument is.
+COPIES = frozenset({"copy_"})
+
+#: Have a `device` argument in their schema but make no tensor from it.
+NOT_FACTORIES = frozenset({"_pin_memory", "is_pinned", "_nested_tensor_from_mask"})
+
+#: Data from Python becomes a tensor on the host.
+BIRTHS = frozenset({"lift_fresh", "lift"})
+
+#: The result's size or a Python value depends on data: the host waits for the GPU.
+HOST_WAITS = frozenset(
+    """_local_scalar_dense nonzero nonzero_numpy masked_select unique_dim _unique _unique2
+    unique_consecutive unique_dim_consecutive equal is_nonzero bincount repeat_interleave
+    _linalg_check_errors""".split()
+)
+
+#: Take indices that may stay on the CPU while `self` is on the GPU (values may not).
+CPU_INDICES = frozenset(
+    """index index_put index_put_ _index_put_impl_ _unsafe_index _unsafe_index_put
+    _unsafe_masked_index _unsafe_masked_index_put_accumulate""".split()
+)
+
+#: TensorIterator operators that move a 0-dim CPU tensor themselves, any number of them.
+ANY_CPU_SCALARS = frozenset({"where"})
+
+#: Pointwise operators whose kernel refuses a 0-dim CPU tensor.
+NO_CPU_SCALAR = frozenset(
+    """mse_loss smooth_l1_loss huber_loss binary_cross_entropy lerp
+    binary_cross_entropy_backward mse_loss_backward smooth_l1_loss_backward huber_loss_backward
+    masked_scatter_ scatter gather""".split()
+)
+
+#: The last argument may be a 0-dim CPU tensor.
+CPU_SCALAR_VALUES = frozenset(
+    """fill_ fill masked_fill_ masked_fill index_fill_ index_fill mul_ div_ _foreach_mul_
+    _foreach_mul _foreach_div _foreach_div_ _foreach_add _foreach_add_ _fused_adam_ _fused_adamw_
+    _fused_sgd_ _fused_adagrad_ clamp clamp_ clamp_min clamp_max""".split()
+)
+
+#: Their `found_inf`, `step`, `lr` arguments and the like may be on the CPU.
+ANY_MIX = frozenset(
+    """_to_copy _copy_from _copy_from_and_resize set_ resize_as_ is_set_to is_same_size
+    _has_compatible_shallow_copy_type record_stream sym_size sym_stride sym_numel
+    _use_cudnn_ctc_loss _record_function_enter_new expand_as view_as reshape_as
+    _resize_output_ result_type can_cast _linalg_check_errors _reshape_from_tensor
+    tensor_split _pack_padded_sequence _cudnn_ctc_loss ctc_loss _ctc_loss _ctc_loss_backward repeat_interleave""".split()
+)

@@ -1,0 +1,177 @@
+"""Device tags: which (simulated) device a storage lives on, where it was born and moved.
+
+A tag is an attribute of the storage's Python object, which lives as long as the storage and is
+shared by views, `detach`, Parameters and `param.data`. No tag: an ordinary CPU storage.
+Tensors without a storage (sparse) carry the tag themselves.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any
+
+import torch
+
+from torchferry.sim.memory import Memory
+
+CPU = -1
+#: Made inside an operator in C++, which knows only CPU options: takes the device it first meets.
+FLOATING = -2
+
+storage_of = torch._C.TensorBase.untyped_storage
+#: Name of the attribute that holds the tag.
+ATTRIBUTE = "_ferry"
+
+
+class HostTag:
+    """Tag of a storage on the host. `code` and `lasti` name the instruction that made it."""
+
+    __slots__ = ("code", "device", "lasti", "moves", "nbytes", "operator", "pinned")
+
+    def __init__(
+        self,
+        device: int,
+        nbytes: int,
+        operator: str,
+        code: CodeType | None,
+        lasti: int,
+    ) -> None:
+        self.device = device
+        self.nbytes = nbytes
+        self.operator = operator
+        self.code = code
+        self.lasti = lasti
+        self.moves: list[tuple[int, CodeType | None, int]] | None = None
+        self.pinned = False
+
+
+class DeviceTag(HostTag):
+    """Tag of a storage on a GPU: gives its memory back when the storage dies."""
+
+    __slots__ = ("memory",)
+
+    def __init__(
+        self,
+        device: int,
+        nbytes: int,
+        operator: str,
+        code: CodeType | None,
+        lasti: int,
+        memory: Memory,
+    ) -> None:
+        memory.allocate(device, nbytes)  # may raise: then `memory` is not set, nothing is freed
+        self.memory = memory
+        self.device = device
+        self.nbytes = nbytes
+        self.operator = operator
+        self.code = code
+        self.lasti = lasti
+        self.moves = None
+        self.pinned = False
+
+    def __del__(self) -> None:
+        try:
+            self.memory.free(self.device, self.nbytes)
+        except AttributeError:  # the allocation failed: nothing to give back
+            pass
+
+
+def tag_of(tensor: Any) -> HostTag | None:
+    """Tag of `tensor`'s storage, or of the tensor where it has none."""
+    try:
+        return storage_of(tensor)._ferry  # type: ignore[no-any-return]
+    except (NotImplementedError, RuntimeError, AttributeError):
+        return tag_without_storage(tensor)
+
+
+def tag_without_storage(tensor: Any) -> HostTag | None:
+    """Tag of a tensor without a storage: sparse, nested, or wrapped by torch.func."""
+    tag = getattr(tensor, ATTRIBUTE, None)
+    if tag is not None:
+        return tag  # type: ignore[no-any-return]
+    inner = inner_tensor(tensor)
+    return None if inner is None else tag_of(inner)
+
+
+def inner_tensor(tensor: Any) -> Any | None:
+    """The tensor inside a torch.func wrapper or the values of a sparse or nested one, else None."""
+    functorch = torch._C._functorch
+    if functorch.is_functorch_wrapped_tensor(tensor):
+        return functorch.get_unwrapped(tensor)
+    return None
+
+
+def device_number(tensor: Any) -> int:
+    """CPU, FLOATING or the index of the GPU that `tensor` lives on."""
+    tag = tag_of(tensor)
+    return CPU if tag is None else tag.device
+
+
+def set_tag(tensor: Any, tag: HostTag) -> None:
+    """Tag `tensor`'s storage, or the tensor itself where it has none."""
+    try:
+        storage_of(tensor)._ferry = tag
+    except (NotImplementedError, RuntimeError):
+        setattr(tensor, ATTRIBUTE, tag)
+
+
+_DEVICES: dict[int, torch.device] = {CPU: torch.device("cpu"), FLOATING: torch.device("cpu")}
+
+
+def device_named(number: int) -> torch.device:
+    """`torch.device` of a device number."""
+    device = _DEVICES.get(number)
+    if device is None:
+        device = _DEVICES[number] = torch.device("cuda", number)
+    return device
+
+
+def tag_results(
+    out: Any, device: int, operator: str, code: CodeType | None, lasti: int, memory: Memory
+) -> int:
+    """Tag every untagged tensor in `out`; returns the bytes of all of them."""
+    if isinstance(out, torch.Tensor):
+        try:
+            storage = storage_of(out)
+        except (NotImplementedError, RuntimeError):
+            return _tag_without_storage(out, device, operator, code, lasti, memory)
+        if storage._ferry is None:
+            nbytes: int = storage.nbytes()
+            storage._ferry = new_tag(device, nbytes, operator, code, lasti, memory)
+            return nbytes
+        return int(out.nbytes)
+    if isinstance(out, (tuple, list)):
+        return sum(tag_results(item, device, operator, code, lasti, memory) for item in out)
+    return 0
+
+
+def _tag_without_storage(
+    out: Any, device: int, operator: str, code: CodeType | None, lasti: int, memory: Memory
+) -> int:
+    if getattr(out, ATTRIBUTE, None) is None:
+        setattr(out, ATTRIBUTE, HostTag(device, 0, operator, code, lasti))
+    if out.layout is not torch.strided:
+        parts = _sparse_parts(out)
+        return sum(tag_results(p, device, operator, code, lasti, memory) for p in parts)
+    return 0
+
+
+def _sparse_parts(tensor: Any) -> list[Any]:
+    """Tensors with storages inside a sparse tensor."""
+    layout = tensor.layout
+    if layout is torch.sparse_coo:
+        return [tensor._indices(), tensor._values()]
+    if layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    return []
+
+
+def new_tag(
+    device: int, nbytes: int, operator: str, code: CodeType | None, lasti: int, memory: Memory
+) -> HostTag:
+    """A tag for `device`; on a GPU it takes memory (OutOfMemory where there is none left)."""
+    if device >= 0:
+        return DeviceTag(device, nbytes, operator, code, lasti, memory)
+    return HostTag(device, nbytes, operator, code, lasti)

@@ -1,0 +1,294 @@
+"""Stand-ins for the methods and attributes of torch.Tensor that know devices."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+
+from torchferry.sim import state
+from torchferry.sim.errors import raise_device_error
+from torchferry.sim.legacy_types import type_of_tensor, wanted_type
+from torchferry.sim.moves import move
+from torchferry.sim.patching import Patcher
+from torchferry.sim.session import number_of
+from torchferry.sim.tags import (
+    CPU,
+    FLOATING,
+    HostTag,
+    device_named,
+    device_number,
+    storage_of,
+    tag_of,
+    tag_without_storage,
+)
+
+Tensor = torch.Tensor
+_Base: Any = torch._C.TensorBase
+_device = _Base.device.__get__
+_is_cuda = _Base.is_cuda.__get__
+_is_cpu = _Base.is_cpu.__get__
+_originals: dict[str, Any] = {}
+
+
+def device(self: Tensor) -> torch.device:
+    try:
+        tag = storage_of(self)._ferry
+    except (NotImplementedError, RuntimeError):
+        tag = tag_without_storage(self)
+    if tag is None or tag.device < 0:
+        return _device(self)  # type: ignore[no-any-return]
+    return device_named(tag.device)
+
+
+def is_cuda(self: Tensor) -> bool:
+    return device_number(self) >= 0
+
+
+def is_cpu(self: Tensor) -> bool:
+    return bool(_is_cpu(self)) and device_number(self) < 0
+
+
+def get_device(self: Tensor) -> int:
+    number = device_number(self)
+    return number if number >= 0 else _Base.get_device(self)
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    if len(args) == 1 and not kwargs:
+        first = args[0]
+        if isinstance(first, torch.dtype):
+            return _Base.to(self, first)
+        if isinstance(first, Tensor):
+            target = max(device_number(first), CPU)
+            return move(self, target, first.dtype)
+    return _to_general(self, args, kwargs)
+
+
+def _to_general(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    copy = bool(kwargs.pop("copy", False)) if kwargs else False
+    other = args[0] if args else kwargs.pop("other", None)
+    if isinstance(other, Tensor):
+        wanted: Any = (device(other), other.dtype)
+        args = (*wanted, *args[1:])
+    where = args[0] if args else kwargs.get("device")
+    if len(args) == 4 or (len(args) == 3 and isinstance(where, torch.dtype)):
+        copy, args = bool(args[-1]), args[:-1]
+    if isinstance(where, int) and not isinstance(where, bool):
+        index = torch.device("cuda", where)
+        args = (index, *args[1:]) if args else args
+        kwargs = kwargs if args else {**kwargs, "device": index}
+    target, dtype, non_blocking, layout = torch._C._nn._parse_to(*args, **kwargs)
+    if target is None:
+        target = device(self)
+    if target.type not in ("cpu", "cuda") or _device(self).type not in ("cpu", "cuda"):
+        return _Base.to(self, target, dtype or self.dtype, non_blocking, copy)
+    number = state.current().index_of(target)
+    return move(self, number, dtype, bool(non_blocking), copy, layout or torch.preserve_format)
+
+
+def cuda(
+    self: Tensor,
+    device: Any = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format = torch.preserve_format,
+) -> Tensor:
+    session = state.current()
+    if device is None:
+        number = session.index_of(torch.device("cuda"))
+    else:
+        number = number_of(session, device)
+        if number < 0:
+            raise RuntimeError(
+                f"Invalid device, must be cuda device, but got {torch.device(device).type}"
+            )
+    return move(self, number, None, non_blocking, False, memory_format)
+
+
+def cpu(self: Tensor, memory_format: torch.memory_format = torch.preserve_format) -> Tensor:
+    if device_number(self) < 0 and _device(self).type == "cpu":
+        return _Base.cpu(self, memory_format=memory_format)
+    return move(self, CPU, None, False, False, memory_format)
+
+
+def tensor_type(
+    self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any
+) -> str | Tensor:
+    if dtype is None:
+        return type_of_tensor(self)
+    wanted, number = wanted_type(dtype, self)
+    return move(self, number, wanted, non_blocking)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    return move(self, max(device_number(other), CPU), other.dtype)
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    number = device_number(self)
+    if number >= 0:
+        if not force:
+            raise_device_error(
+                "numpy-of-device-tensor",
+                f"can't convert {device_named(number)} device type tensor to numpy. "
+                "Use Tensor.cpu() to copy the tensor to host memory first.",
+                "numpy",
+                [("self", self)],
+                TypeError,
+            )
+        self = cpu(self.detach())
+    return _Base.numpy(self, force=force)
+
+
+def tolist(self: Tensor) -> Any:
+    if device_number(self) >= 0:
+        state.current().counter.wait("tolist")
+    return _Base.tolist(self)
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    session = state.current()
+    if device_number(self) >= 0 or self.layout is not torch.strided:
+        kind = f"torch.{'cuda.' if device_number(self) >= 0 else ''}{type_of_tensor(self).rsplit('.', 1)[-1]}"
+        raise_device_error(
+            "pin",
+            f"cannot pin '{kind}' only dense CPU tensors can be pinned",
+            "pin_memory",
+            [("self", self)],
+        )
+    if is_pinned(self):
+        return self
+    out = self.clone(memory_format=torch.preserve_format)
+    tag = tag_of(out)
+    if tag is None or tag.device == FLOATING:
+        session.birth(out, CPU, "pin_memory")
+        tag = tag_of(out)
+    if tag is not None:
+        tag.pinned = True
+    return out
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    tag = tag_of(self)
+    return tag is not None and tag.pinned
+
+
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    session = state.current()
+    where = kwargs.pop("device", None)
+    number = max(device_number(self), CPU) if where is None else number_of(session, where)
+    out: Tensor = _Base.new(self, *args, **kwargs)
+    _settle_new(out, number)
+    return out
+
+
+def _settle_new(out: Tensor, number: int) -> None:
+    session = state.current()
+    tag = tag_of(out)
+    if tag is None or tag.device == FLOATING:
+        session.birth(out, number, "new")
+    elif tag.device != number and tag.operator in ("lift_fresh", "empty"):
+        session.adopt(out, number)
+
+
+def new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
+    session = state.current()
+    where = kwargs.pop("device", None)
+    number = max(device_number(self), CPU) if where is None else number_of(session, where)
+    grad = kwargs.pop("requires_grad", False)
+    out: Tensor = _Base.new_tensor(self, data, **kwargs, device=torch.device("cpu"))
+    if number >= 0:
+        out = session.transfer(out, number)
+    return out.requires_grad_() if grad else out
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    return _Base.copy_(self, _alongside(self, src), non_blocking)
+
+
+def __setitem__(self: Tensor, index: Any, value: Any) -> None:
+    if isinstance(value, Tensor) and value.requires_grad:
+        value = _alongside(self, value)
+    _Base.__setitem__(self, index, value)
+
+
+def _alongside(self: Tensor, src: Any) -> Any:
+    """`src` where `self` is, so that its gradient finds the way back."""
+    if isinstance(src, Tensor) and src.requires_grad and torch.is_grad_enabled():
+        home = device_number(self)
+        if home != FLOATING and home != device_number(src):
+            return move(src, home)
+    return src
+
+
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    out: Tensor = _originals["__deepcopy__"](self, memo)
+    number = device_number(self)
+    if number >= 0 and device_number(out) != number:
+        state.current().birth(out, number, "deepcopy")
+    return out
+
+
+def __init__(self: Tensor, *args: Any, **kwargs: Any) -> None:
+    """`torch.Tensor(...)` makes a CPU tensor whatever it meets later."""
+    tag = tag_of(self)
+    if tag is not None and tag.device == FLOATING:
+        session = state.running()
+        legacy = CPU if session is None else session.legacy_device
+        tag.device = CPU
+        if legacy >= 0 and session is not None:
+            session.adopt(self, legacy)
+
+
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+    session = state.running()
+    if session is None or device_number(self) < 0:
+        return _originals["__repr__"](self, tensor_contents=tensor_contents)  # type: ignore[no-any-return]
+    counter = session.counter
+    counter.wait("print")
+    counter.paused += 1
+    try:
+        return _originals["__repr__"](self, tensor_contents=tensor_contents)  # type: ignore[no-any-return]
+    finally:
+        counter.paused -= 1
+
+
+def deprecated_cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """`x.cuda(async=True)` cannot be written any more; kept for `**{"async": True}`."""
+    if "async" in kwargs:
+        warnings.warn("'async' is 'non_blocking' now", DeprecationWarning, stacklevel=2)
+        kwargs["non_blocking"] = kwargs.pop("async")
+    return cuda(self, *args, **kwargs)
+
+
+def install(patcher: Patcher) -> None:
+    """Put the stand-ins on torch.Tensor."""
+    for name in ("__deepcopy__", "__repr__"):
+        _originals.setdefault(name, getattr(Tensor, name))
+    for name, getter in (("device", device), ("is_cuda", is_cuda), ("is_cpu", is_cpu)):
+        patcher.set(Tensor, name, property(getter))
+    methods = {
+        "get_device": get_device,
+        "to": to,
+        "cuda": deprecated_cuda,
+        "cpu": cpu,
+        "type": tensor_type,
+        "type_as": type_as,
+        "numpy": numpy,
+        "tolist": tolist,
+        "pin_memory": pin_memory,
+        "is_pinned": is_pinned,
+        "new": new,
+        "new_tensor": new_tensor,
+        "copy_": copy_,
+        "__setitem__": __setitem__,
+        "__deepcopy__": __deepcopy__,
+        "__init__": __init__,
+        "__repr__": __repr__,
+    }
+    for name, function in methods.items():
+        patcher.set(Tensor, name, function)
+
+
+__all__ = ["HostTag", "install"]

@@ -1,0 +1,46 @@
+"""The account of a run: what was computed where, what was copied, how often the host waited."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Account:
+    """Sums over a run. Bytes computed are the bytes of operator results; views and moves count not."""
+
+    gpu_operators: int = 0
+    gpu_bytes: int = 0
+    host_operators: int = 0
+    host_bytes: int = 0
+    h2d_copies: int = 0
+    h2d_bytes: int = 0
+    d2h_copies: int = 0
+    d2h_bytes: int = 0
+    d2d_copies: int = 0
+    d2d_bytes: int = 0
+    host_waits: int = 0
+    peak_memory: int = 0
+
+    @property
+    def gpu_share(self) -> float:
+        """Share of all bytes computed that were computed on the GPU, 0.0 to 1.0."""
+        total = self.gpu_bytes + self.host_bytes
+        return self.gpu_bytes / total if total else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the account as plain JSON-able data (with the share of the GPU)."""
+        return {**asdict(self), "gpu_share": self.gpu_share}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Account:
+        """Rebuild an account from `to_json`'s data; unknown keys are ignored."""
+        known = cls.__dataclass_fields__
+        return cls(**{k: v for k, v in data.items() if k in known})
+
+    def __add__(self, other: Account) -> Account:
+        """Account of two runs together; the peak is the larger one."""
+        left, right = asdict(self), asdict(other)
+        peak = max(self.peak_memory, other.peak_memory)
+        return Account(**{**{k: left[k] + right[k] for k in left}, "peak_memory": peak})
