@@ -1,0 +1,1 @@
+"""What runs inside the child process, beside the user's program. Only this part imports torch."""
