@@ -47,7 +47,7 @@ class Use:
 class Graph:
     """Variables and edges, grown by the flow."""
 
-    __slots__ = ("births", "edges", "keys", "seen", "size", "kinds", "hard_parent")
+    __slots__ = ("births", "edges", "hard_parent", "keys", "kinds", "seen", "size", "views")
 
     def __init__(self) -> None:
         self.size = 2
@@ -57,6 +57,7 @@ class Graph:
         self.edges: list[Use] = []
         self.seen: set[Any] = set()
         self.hard_parent: dict[int, int] = {}
+        self.views: dict[int, int] = {}  #: a view and its base
 
     def find(self, var: int) -> int:
         """The representative of the variables that were joined for good."""

@@ -1,0 +1,129 @@
+"""Analysing a document: the module runs first, then what nothing in the file calls."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .graph import HOST_NODE
+from .interp import Interp, Unit
+from .operators import birth
+from .state import Frame
+from .values import CPU, UNKNOWN, Class, Const, Func, Inst, Tensor, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torchferry.source.document import Document
+
+_DEEP = 12_000  #: Python frames that nested abstract calls may need
+
+
+def analyse(doc: Document, *, migrating: bool) -> Interp:
+    """Run the device flow over a document.
+
+    migrating: follow the placement graph; otherwise note clashes as the source stands.
+    Raises UnparsableSource when the document is not Python 3.
+    """
+    ip = Interp(migrating=migrating)
+    unit = Unit(doc, "__main__")
+    frame = Frame(None, unit, None, 0)
+    frame.vars["__name__"] = Const("__main__")
+    unit.frame = ip.frame = frame
+    lines = doc.text.count("\n") + 1
+    ip.budget = 3000 + 25 * lines
+    with _deep_recursion():
+        ip.exec_block(unit.tree.body)
+        ip.frame = frame
+        ip.budget = ip.steps + 1000 + 12 * lines
+        _uncalled(ip, frame)
+    return ip
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEEP))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _uncalled(ip: Interp, frame: Frame) -> None:
+    """What a library offers: classes are made with unknown arguments, functions called with them."""
+    for cls in list(ip.classes):
+        methods = [f for f in cls.attrs.values() if isinstance(f, Func) and f.cls is cls]
+        if all(id(m.node) in ip.called for m in methods):
+            continue
+        inst = _instance(ip, cls)
+        hosted = cls.kind == "dataset"
+        ip.host_context += hosted
+        for method in methods:
+            if id(method.node) not in ip.called:
+                _call_unknown(ip, method, inst, cls)
+        ip.host_context -= hosted
+    for func in list(ip.functions):
+        if id(func.node) not in ip.called:
+            _call_unknown(ip, func, None, None)
+    ip.frame = frame
+
+
+def _instance(ip: Interp, cls: Class) -> Inst:
+    inst = Inst(cls, "", cls.kind, cls.node)
+    if cls.kind == "module":
+        made = birth(ip, cls.node, "assumed", text="a module of this class")
+        inst.state["var"], inst.state["dev"] = made.var, CPU
+    init = cls.find("__init__")
+    if isinstance(init, Func) and cls.kind != "function":
+        if cls.kind == "module":
+            ip.in_module_init.append(cls)
+        _call_unknown(ip, init, inst, cls)
+        if cls.kind == "module":
+            ip.in_module_init.pop()
+    return inst
+
+
+def _call_unknown(ip: Interp, func: Func, inst: Inst | None, cls: Class | None) -> None:
+    """Call with what is known of the parameters: annotations, and that forward takes tensors."""
+    spec = func.node.args
+    names = [*spec.posonlyargs, *spec.args]
+    receiver: Any = None
+    if inst is not None and "staticmethod" not in func.decorators:
+        receiver = cls if "classmethod" in func.decorators else inst
+        names = names[1:]
+    forward = inst is not None and inst.kind == "module" and func.name == "forward"
+    args = []
+    without_default = len(names) - len(spec.defaults)
+    for index, arg in enumerate(names):
+        value: Value = UNKNOWN
+        tensor = _annotated(arg.annotation)
+        if tensor or (forward and index < without_default and arg.annotation is None):
+            value = _argument(ip, arg, inst)
+        elif index >= without_default:
+            value = UNKNOWN
+        args.append((value, None, False))
+    ip.call_function(func, args, {}, func.node, receiver)
+
+
+def _annotated(annotation: Any) -> bool:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value in ("Tensor", "torch.Tensor")
+    if isinstance(annotation, ast.Attribute):
+        return annotation.attr == "Tensor"
+    return isinstance(annotation, ast.Name) and annotation.id == "Tensor"
+
+
+def _argument(ip: Interp, arg: ast.arg, inst: Inst | None) -> Tensor:
+    """A tensor argument lives where the module of the call lives."""
+    made = birth(ip, arg, "param", text="an argument")
+    if inst is not None and inst.kind == "module":
+        ip.graph.same(made.var, inst.state["var"])
+    if not ip.host_context:
+        ip.graph.want_device(made.var, 40)
+    return Tensor(made.var, 4)
+
+
+__all__ = ["HOST_NODE", "analyse"]

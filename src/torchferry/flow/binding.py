@@ -1,0 +1,151 @@
+"""Binding: arguments to parameters, values to targets."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from .join import element, join, join_optional
+from .state import Frame
+from .values import (
+    BATCHED,
+    HOST,
+    PARAM,
+    UNKNOWN,
+    Array,
+    Batch,
+    Const,
+    Func,
+    HostObject,
+    Inst,
+    Map,
+    Seq,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .interp import Interp
+
+#: an argument: its value, its expression (None when there is none), starred or not
+Arg = tuple[Value, Any, bool]
+
+
+def bind_arguments(
+    ip: Interp, frame: Frame, func: Func, args: list[Arg], kwargs: dict[str, Arg], receiver: Any
+) -> None:
+    """Python's rules of argument passing; what is not known is UNKNOWN."""
+    spec = func.node.args
+    names = [a.arg for a in spec.posonlyargs] + [a.arg for a in spec.args]
+    values: list[Value] = [] if receiver is None else [receiver]
+    open_end = False
+    for value, _, starred in args:
+        if not starred:
+            values.append(value)
+            continue
+        items = value.state["items"] if isinstance(value, Seq) else None
+        if items is None:
+            open_end = True
+            break
+        values.extend(items)
+    slots = frame.vars
+    for name, value in zip(names, values):
+        slots[name] = value
+    rest = values[len(names) :]
+    if spec.vararg:
+        slots[spec.vararg.arg] = Seq("tuple", None if open_end else list(rest), UNKNOWN)
+    extra = Map()
+    for key, (value, _, _) in kwargs.items():
+        if key == "**":
+            open_end = True
+        elif key in names or any(key == a.arg for a in spec.kwonlyargs):
+            slots[key] = value
+        else:
+            extra.state[("k", key)] = value
+    if spec.kwarg:
+        slots[spec.kwarg.arg] = extra
+    for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
+        if arg.arg not in slots:
+            slots[arg.arg] = UNKNOWN if open_end else func.defaults.get(arg.arg, UNKNOWN)
+
+
+def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:
+    """Bind a value to an assignment target. `stmt` is the statement that binds (or None)."""
+    kind = type(target)
+    if kind is ast.Name:
+        if type(value) is Tensor and value.flags & BATCHED:
+            value = bound_tensor(ip, value, target, "bind", stmt)
+        elif type(value) is Batch and not value.whole:
+            value = bound_tensor(ip, value, target, "bind", stmt)
+        ip.store(target.id, value)
+    elif kind is ast.Tuple or kind is ast.List:
+        unpack(ip, target.elts, value, stmt)
+    elif kind is ast.Attribute:
+        from .attributes import set_attribute
+
+        set_attribute(ip, target, value, stmt)
+    elif kind is ast.Subscript:
+        from .subscripts import set_item
+
+        set_item(ip, target, value)
+    elif kind is ast.Starred:
+        assign(ip, target.value, Seq("list", None, value), stmt)
+
+
+def unpack(ip: Interp, targets: list[Any], value: Value, stmt: Any) -> None:
+    """`a, (b, c) = value`."""
+    star = next((i for i, t in enumerate(targets) if type(t) is ast.Starred), None)
+    items: list[Value] | None = value.state["items"] if isinstance(value, Seq) else None
+    if star is not None and items is not None and len(items) >= len(targets) - 1:
+        tail = len(targets) - star - 1
+        middle = items[star : len(items) - tail]
+        items = [*items[:star], Seq("list", middle), *items[len(items) - tail :]]
+        for target, item in zip(targets, items):
+            inner = target.value if type(target) is ast.Starred else target
+            assign(ip, inner, item, stmt)
+        return
+    if items is None or len(items) != len(targets):
+        part = part_of(ip, value)
+        items = [part] * len(targets)
+    for target, item in zip(targets, items):
+        assign(ip, target, item, stmt)
+
+
+def part_of(ip: Interp, value: Value) -> Value:
+    """An element of an iterable value: what a for loop or an unpacking would bind."""
+    if isinstance(value, Tensor):
+        return Tensor(value.var, value.dev, value.flags & ~(2 | PARAM), value.why)
+    if isinstance(value, Seq):
+        return element(ip, value) or UNKNOWN
+    if isinstance(value, Batch):
+        return Batch(value.var, value.dev, False, value.why)
+    if isinstance(value, Map):
+        return HOST
+    if isinstance(value, (Array, HostObject)):
+        return value
+    if isinstance(value, Const) or value is HOST:
+        return HOST
+    if isinstance(value, Inst):
+        from .data_calls import iterate_instance
+
+        return iterate_instance(ip, value)
+    return UNKNOWN
+
+
+def bound_tensor(ip: Interp, value: Tensor | Batch, node: Any, how: str, stmt: Any) -> Tensor:
+    """A part of a batch gets a name or is taken out: from here on it can live on the device."""
+    from .operators import birth
+
+    made = birth(ip, node, how, stmt=stmt, dev=value.dev, why=value.why)
+    return Tensor(made.var, value.dev, 0, value.why)
+
+
+def union_elements(ip: Interp, values: list[Value]) -> Value | None:
+    """The join of the values, None for none."""
+    result: Value | None = None
+    for value in values:
+        result = join_optional(ip, result, value)
+    return result
+
+
+__all__ = ["Arg", "assign", "bind_arguments", "bound_tensor", "join", "part_of", "unpack"]

@@ -1,0 +1,237 @@
+"""Calls: what is called decides who answers."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import TYPE_CHECKING, Any
+
+from torchferry.torchapi.hosts import HOST_LIBRARIES
+
+from .binding import Arg
+from .classes import instantiate
+from .data_calls import call_data
+from .join import Choice, join
+from .module_calls import call_module, call_module_method, make_module
+from .operators import border, meet
+from .python_calls import call_builtin, call_container_method, call_stdlib
+from .tensor_calls import call_tensor_method, make_legacy
+from .torch_calls import call_torch
+from .values import (
+    ARRAY,
+    HOST,
+    UNKNOWN,
+    Array,
+    Bound,
+    Class,
+    Const,
+    Ext,
+    Func,
+    HostObject,
+    Inst,
+    Map,
+    Method,
+    Seq,
+    Super,
+    Tensor,
+    TypeName,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .interp import Interp
+
+_STDLIB = sys.stdlib_module_names
+
+
+def eval_call(ip: Interp, node: ast.Call) -> Value:
+    """The value of a call expression."""
+    if type(node.func) is ast.Name and node.func.id == "super" and not node.keywords:
+        return _super(ip, node)
+    func = ip.eval(node.func)
+    args: list[Arg] = []
+    for arg in node.args:
+        if type(arg) is ast.Starred:
+            args.append((ip.eval(arg.value), arg, True))
+        else:
+            args.append((ip.eval(arg), arg, False))
+    kwargs: dict[str, Arg] = {}
+    for kw in node.keywords:
+        value = ip.eval(kw.value)
+        if kw.arg is not None:
+            kwargs[kw.arg] = (value, kw.value, False)
+        elif isinstance(value, Map) and value.state["elem"] is None:
+            for key, item in value.state.items():
+                if key != "elem":
+                    kwargs[str(key[1])] = (item, None, False)
+        else:
+            kwargs["**"] = (value, kw.value, True)
+    return call_value(ip, func, args, kwargs, node)
+
+
+def call_value(
+    ip: Interp, func: Value, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    """Call an abstract value."""
+    kind = type(func)
+    if kind is Ext:
+        return _call_ext(ip, func.name, args, kwargs, node)  # type: ignore[attr-defined]
+    if kind is Method:
+        return _call_method(ip, func, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is Bound:
+        receiver = func.receiver  # type: ignore[attr-defined]
+        return _call_bound(ip, func, receiver, args, kwargs, node)
+    if kind is Func:
+        return ip.call_function(func, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is Class:
+        return instantiate(ip, func, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is Inst:
+        return _call_instance(ip, func, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is TypeName:
+        return make_legacy(ip, func, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is HostObject:
+        for value, expr, _ in (*args, *kwargs.values()):
+            border(ip, node, value, expr, func.library)  # type: ignore[attr-defined]
+        return func
+    if kind is Choice:
+        result: Any = None
+        for option in func.options:  # type: ignore[attr-defined]
+            value = call_value(ip, option, args, kwargs, node)
+            result = value if result is None else join(ip, result, value)
+        return result  # type: ignore[no-any-return]
+    if kind is Tensor:
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _super(ip: Interp, node: ast.Call) -> Value:
+    frame: Any = ip.frame
+    while frame is not None and (frame.cls is None or frame.func is None or frame.func == "class"):
+        frame = frame.parent
+    if frame is None or not isinstance(frame.func, Func):
+        return UNKNOWN
+    names = frame.func.node.args
+    first = (names.posonlyargs + names.args)[:1]
+    receiver = frame.vars.get(first[0].arg) if first else None
+    cls = frame.cls
+    if node.args:
+        named = ip.eval(node.args[0])
+        if isinstance(named, Class):
+            cls = named
+    return UNKNOWN if receiver is None or cls is None else Super(cls, receiver)
+
+
+def _call_bound(
+    ip: Interp, func: Any, receiver: Value, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    hosted = isinstance(receiver, Inst) and receiver.kind == "dataset"
+    if hosted:
+        ip.host_context += 1
+    try:
+        return ip.call_function(func.func, args, kwargs, node, receiver)
+    finally:
+        if hosted:
+            ip.host_context -= 1
+
+
+def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    top = name.partition(".")[0]
+    if top == "torch":
+        data = call_data(ip, name, args, kwargs, node)
+        if data is not None:
+            return data
+        if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
+            return make_module(ip, name, args, kwargs, node)
+        return call_torch(ip, name, args, kwargs, node)
+    if top == "builtins":
+        return call_builtin(ip, name[9:], args, kwargs, node)
+    if top == "torchvision":
+        return _call_torchvision(ip, name, args, kwargs, node)
+    if top in HOST_LIBRARIES:
+        for value, expr, _ in (*args, *kwargs.values()):
+            border(ip, node, value, expr, top)
+        if top == "numpy":
+            return ARRAY
+        return HostObject(top)
+    if top in _STDLIB:
+        return call_stdlib(ip, name, args, kwargs, node)
+    if top == "einops":
+        return meet(ip, node, [(v, e) for v, e, _ in args], name, compute=False)
+    ip.note("unknown-call", name, node, args, kwargs, ip.frame.unit)
+    return UNKNOWN
+
+
+def _call_torchvision(
+    ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    part = name.split(".")[1] if "." in name else ""
+    if part == "datasets":
+        return Inst(None, name, "dataset", node)
+    if part == "models":
+        return make_module(ip, name, args, kwargs, node)
+    if part == "transforms":
+        return UNKNOWN
+    if part == "utils":
+        return HOST if name.endswith("save_image") else meet(
+            ip, node, [(v, e) for v, e, _ in args[:1]], name, compute=False
+        )  # fmt: skip
+    return UNKNOWN
+
+
+def _call_method(
+    ip: Interp, method: Method, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    receiver, name = method.receiver, method.name
+    kind = type(receiver)
+    if kind is Tensor:
+        return call_tensor_method(ip, receiver, name, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is Inst:
+        if receiver.kind == "module":  # type: ignore[attr-defined]
+            return call_module_method(ip, receiver, name, args, kwargs, node)  # type: ignore
+        from .data_calls import call_object_method
+
+        return call_object_method(ip, receiver, name, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is Super:
+        return call_module_method(ip, receiver.receiver, name, args, kwargs, node)  # type: ignore
+    if kind is Class and name == "apply":
+        return _call_autograd_function(ip, receiver, args, kwargs, node)  # type: ignore[arg-type]
+    if kind is Array:
+        for value, expr, _ in (*args, *kwargs.values()):
+            border(ip, node, value, expr, "numpy")
+        return HOST if name in ("tolist", "item") else ARRAY
+    if kind in (Seq, Map, Const) or receiver is HOST:
+        return call_container_method(ip, receiver, name, args, kwargs, node)
+    return UNKNOWN
+
+
+def _call_autograd_function(
+    ip: Interp, cls: Class, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    forward = cls.find("forward")
+    if isinstance(forward, Func):
+        ctx = Inst(None, "autograd.ctx", "namespace", node)
+        ctx.state["elem"] = UNKNOWN
+        return ip.call_function(forward, [(ctx, None, False), *args], kwargs, node)
+    return meet(ip, node, [(v, e) for v, e, _ in args], cls.name)
+
+
+def _call_instance(
+    ip: Interp, inst: Inst, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    if inst.kind == "module":
+        return call_module(ip, inst, args, kwargs, node)
+    if inst.cls is not None:
+        func = inst.cls.find("__call__")
+        if isinstance(func, Func):
+            return ip.call_function(func, args, kwargs, node, inst)
+        if inst.cls.kind == "function":
+            return _call_autograd_function(ip, inst.cls, args, kwargs, node)
+    if inst.kind == "loaded":
+        return meet(
+            ip, node, [(v, e) for v, e, _ in args], "loaded", place=inst.state["var"], place_dev=1
+        )
+    if inst.kind == "partial":
+        more: list[Arg] = inst.state["args"]
+        named: dict[str, Arg] = inst.state["kwargs"]
+        return call_value(ip, inst.state["func"], [*more, *args], {**named, **kwargs}, node)
+    return UNKNOWN

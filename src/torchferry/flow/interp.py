@@ -1,0 +1,237 @@
+"""The interpreter: runs a module abstractly, statement by statement, call by call.
+
+Functions of the project are followed at each call (with a budget), so a helper used with a host
+tensor here and a device tensor there is two different calls. Loops run twice, branches are
+joined, unknown values stay unknown. The result is the placement graph and a list of clashes.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from .graph import Graph
+from .join import join, join_slot, similar
+from .state import MISSING, Frame, Trail
+from .values import NONE, UNKNOWN, Bound, Class, Ext, Func, Inst, Seq, Value
+
+if TYPE_CHECKING:
+    from torchferry.source.document import Document
+
+WEIGHTS = (1, 8, 64, 256)  #: cost factor by loop depth
+MAX_CALL_DEPTH = 30
+
+
+class Unit:
+    """One source file under analysis."""
+
+    __slots__ = ("doc", "frame", "name", "tree")
+
+    def __init__(self, doc: Document, name: str) -> None:
+        self.doc, self.name = doc, name
+        self.tree = doc.tree
+        self.frame: Frame
+
+
+class Clash:
+    """Two places that do not go together, seen as the source stands."""
+
+    __slots__ = ("kind", "node", "op", "parties", "unit")
+
+    def __init__(self, kind: str, node: Any, unit: Unit, op: str, parties: list[Any]) -> None:
+        self.kind, self.node, self.unit, self.op, self.parties = kind, node, unit, op, parties
+
+
+class Interp:
+    """One analysis: its state, and the entries `exec_block`, `eval` and `call_function`."""
+
+    def __init__(self, *, migrating: bool) -> None:
+        self.migrating = migrating
+        self.graph = Graph()
+        self.trail = Trail()
+        self.frame: Frame = None  # type: ignore[assignment]
+        self.depth = 0  #: loops around, through calls
+        self.host_context = 0  #: inside a Dataset: all stays on the host
+        self.ctx_ids: dict[tuple[int, int], int] = {}
+        self.active: list[int] = []
+        self.called: set[int] = set()
+        self.steps = 0
+        self.budget = 0
+        self.spent = False
+        self.clashes: list[Clash] = []
+        self.functions: list[Func] = []
+        self.classes: list[Class] = []
+        self.module_nodes: dict[int, Inst] = {}  #: id(constructor call) -> instance
+        self.owned: set[int] = set()  #: constructor calls whose module another module registers
+        self.in_module_init: list[Class] = []
+        self.calls_of: dict[int, list[Any]] = {}
+        self.facts: dict[str, list[Any]] = {}
+        self.generators: dict[int, bool] = {}
+        from .expressions import EVAL
+        from .statements import EXEC
+
+        self._eval, self._exec = EVAL, EXEC
+
+    # -- running -----------------------------------------------------------------------------
+
+    @property
+    def weight(self) -> int:
+        """Cost factor of this place: how often it runs."""
+        return WEIGHTS[self.depth if self.depth < 3 else 3]
+
+    def eval(self, node: Any) -> Value:
+        """The abstract value of an expression."""
+        handler = self._eval.get(type(node))
+        return UNKNOWN if handler is None else handler(self, node)
+
+    def exec_block(self, body: list[Any]) -> bool:
+        """Run statements; True when the block does not reach its end (return, raise, break)."""
+        table = self._exec
+        for stmt in body:
+            self.steps += 1
+            handler = table.get(type(stmt))
+            if handler is not None and handler(self, stmt):
+                return True
+        return False
+
+    def note(self, kind: str, *facts: Any) -> None:
+        """Keep a fact for the rules."""
+        self.facts.setdefault(kind, []).append(facts)
+
+    # -- names -------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Value:
+        """The value of a name, by Python's scopes."""
+        frame: Frame | None = self.frame
+        if name in frame.outer:  # type: ignore[union-attr]
+            frame = frame.outer[name]  # type: ignore[union-attr]
+        while frame is not None:
+            value = frame.vars.get(name)
+            if value is not None:
+                return value  # type: ignore[no-any-return]
+            frame = frame.parent
+        return Ext("builtins." + name) if name in BUILTINS else UNKNOWN
+
+    def store(self, name: str, value: Value) -> None:
+        """Bind a name in the frame that owns it."""
+        frame = self.frame
+        if name in frame.outer:
+            frame = frame.outer[name]
+        self.trail.set(frame.vars, name, value)
+
+    # -- branches ----------------------------------------------------------------------------
+
+    def branches(self, *bodies: Any) -> bool:
+        """Run alternatives from the same state and join what they leave; True when none ends."""
+        results = []
+        for body in bodies:
+            mark = self.trail.open()
+            stopped = body()
+            results.append((stopped, self.trail.close(mark)))
+        live = [changes for stopped, changes in results if not stopped]
+        dead = [changes for stopped, changes in results if stopped]
+        self._merge(live)
+        self._weak(dead)
+        return not live
+
+    def _merge(self, live: list[Any]) -> None:
+        keys: dict[Any, dict[Any, Any]] = {}
+        for changes in live:
+            for where, (slots, _) in changes.items():
+                keys[where] = slots
+        for where, slots in keys.items():
+            key = where[1]
+            old = slots.get(key, MISSING)
+            value: Any = MISSING
+            for changes in live:
+                value = join_slot(self, key, value, changes[where][1] if where in changes else old)
+            if value is not MISSING:
+                self.trail.set(slots, key, value)
+
+    def _weak(self, dead: list[Any]) -> None:
+        """Effects of branches that returned: kept for objects, dropped for the frame's names."""
+        names = self.frame.vars
+        for changes in dead:
+            for (_, key), (slots, new) in changes.items():
+                if slots is not names and new is not MISSING:
+                    self.trail.set(slots, key, join_slot(self, key, slots.get(key, MISSING), new))
+
+    def loop(self, body: Any) -> None:
+        """Run a loop body, again when the first run changed what it starts from."""
+        self.depth += 1
+        mark = self.trail.open()
+        body()
+        changed = False
+        for slots, key, old in self.trail.log[mark:]:
+            if old is not MISSING and not similar(old, slots.get(key)):
+                changed = True
+                break
+        self.trail.marks -= 1
+        if not self.trail.marks:
+            self.trail.log.clear()
+        if changed and self.depth <= 3 and self.steps < self.budget:
+            body()
+        self.depth -= 1
+
+    # -- calls -------------------------------------------------------------------------------
+
+    def context(self, node: Any) -> int:
+        """The number of the call path that goes through `node`."""
+        key = (self.frame.ctx, id(node))
+        found = self.ctx_ids.get(key)
+        if found is None:
+            found = self.ctx_ids[key] = len(self.ctx_ids) + 1
+        return found
+
+    def call_function(
+        self, func: Func, args: list[Any], kwargs: dict[str, Any], node: Any, receiver: Any = None
+    ) -> Value:
+        """Follow a call of a function of the project; UNKNOWN when it is too deep."""
+        from .binding import bind_arguments
+
+        self.called.add(id(func.node))
+        if (
+            len(self.active) > MAX_CALL_DEPTH
+            or self.active.count(id(func.node)) > 1
+            or self.steps > self.budget
+        ):
+            self.spent = self.spent or self.steps > self.budget
+            return UNKNOWN
+        frame = Frame(func.frame, func.unit, func, self.context(node))
+        frame.cls = func.cls
+        if func.cls is None and func.frame.cls is not None:
+            frame.cls = func.frame.cls
+        bind_arguments(self, frame, func, args, kwargs, receiver)
+        return self.run_frame(frame, func)
+
+    def run_frame(self, frame: Frame, func: Func) -> Value:
+        """Run a function's body in its frame; the join of what it returns."""
+        caller, self.frame = self.frame, frame
+        self.active.append(id(func.node))
+        try:
+            if isinstance(func.node, ast.Lambda):
+                return self.eval(func.node.body)
+            ended = self.exec_block(func.node.body)
+        finally:
+            self.active.pop()
+            self.frame = caller
+        if frame.yields:
+            elem: Any = MISSING
+            for value in frame.yields:
+                elem = join(self, elem, value)
+            return Seq("iter", None, elem)
+        result: Any = MISSING if ended else NONE
+        for value in frame.returns:
+            result = join(self, result, value)
+        return UNKNOWN if result is MISSING else result
+
+    def bound(self, func: Value, receiver: Value) -> Value:
+        """`func` as an attribute of `receiver`."""
+        if isinstance(func, Func):
+            if "staticmethod" in func.decorators:
+                return func
+            return Bound(func, receiver)
+        return func
+
+
+BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)

@@ -1,0 +1,342 @@
+"""Modules: making, registering, moving and calling them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torchferry.torchapi.modules import CONTAINERS, PARAMETERLESS, SELF_METHODS
+
+from .graph import DEVICE_NODE, HOST_NODE
+from .join import Choice, join
+from .operators import ANCHOR, birth, meet
+from .tensor_calls import device_bits
+from .values import (
+    ACCEL,
+    BUFFER,
+    CPU,
+    HOST,
+    LEAF,
+    PARAM,
+    UNKNOWN,
+    UNSURE,
+    Bound,
+    Const,
+    Ext,
+    Func,
+    Inst,
+    Map,
+    Method,
+    Seq,
+    Tensor,
+    TypeName,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .binding import Arg
+    from .interp import Interp
+
+_PARAM_ATTRS = frozenset(
+    "weight bias weight_ih weight_hh bias_ih bias_hh running_mean running_var in_proj_weight "
+    "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0".split()
+)
+
+
+def make_module(
+    ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    """`nn.Linear(...)`, `nn.Sequential(...)`, `torchvision.models.resnet18()`."""
+    last = name.rpartition(".")[2]
+    inst = Inst(None, name, "module", node)
+    made = birth(ip, node, "module", text="module made on the CPU here")
+    inst.state["var"], inst.state["dev"] = made.var, CPU
+    ip.module_nodes[id(node)] = inst
+    if last == "DataParallel" and args:
+        inner = args[0][0]
+        if isinstance(inner, Inst) and inner.kind == "module":
+            inst.attrs["module"] = inner
+            inst.state["var"], inst.state["dev"] = inner.state["var"], inner.state["dev"]
+            ip.graph.same(made.var, inner.state["var"])
+            ip.owned.add(id(node))
+        return inst
+    adopt_arguments(ip, inst, [*args, *kwargs.values()])
+    for value, expr, _ in (*args, *kwargs.values()):
+        if isinstance(value, Tensor):
+            # a loss that holds a tensor (class weights): it lives where its inputs live
+            inst.attrs["weight"] = Tensor(value.var, value.dev, 0, value.why)
+            inst.state["held"] = (value, expr)
+    if "device" in kwargs:
+        bits = device_bits(kwargs["device"][0])
+        if bits:
+            place(ip, inst, bits)
+    return inst
+
+
+def adopt_arguments(ip: Interp, inst: Inst, args: list[Arg]) -> None:
+    """The modules among the arguments become children (Sequential, ModuleList, encoders)."""
+    index = 0
+    for value, _, starred in args:
+        parts: list[Value] = [value]
+        if isinstance(value, Seq):
+            items = value.state["items"]
+            parts = items if items is not None else [value.state["elem"] or UNKNOWN]
+        elif isinstance(value, Map):
+            parts = []
+            for key, item in value.state.items():
+                if item is None:
+                    continue
+                if key != "elem" and isinstance(item, Inst) and item.kind == "module":
+                    inst.attrs[str(key[1])] = item
+                    adopt(ip, inst, item)
+                else:
+                    parts.append(item)
+        for part in parts:
+            if isinstance(part, Seq) and part.state["items"]:
+                part = part.state["items"][-1]
+            options = part.options if isinstance(part, Choice) else (part,)
+            for option in options:
+                if isinstance(option, Inst) and option.kind == "module":
+                    inst.attrs[f"{index}"] = option
+                    adopt(ip, inst, option)
+                    index += 1
+                elif isinstance(option, Tensor) and option.flags & PARAM and option.var >= 2:
+                    ip.graph.same(option.var, inst.state["var"])
+                    inst.attrs[f"{index}"] = option
+                    index += 1
+                elif isinstance(option, (Func, Bound, Ext)):
+                    inst.attrs[f"{index}"] = option
+                    index += 1
+
+
+def adopt(ip: Interp, parent: Inst, child: Inst) -> None:
+    """`child` is registered in `parent`: it moves with it."""
+    ip.owned.add(id(child.node))
+    mine, other = parent.state.get("var", HOST_NODE), child.state.get("var", HOST_NODE)
+    if mine >= 2 and other >= 2:
+        ip.graph.same(other, mine)
+    child.state["parent"] = parent
+
+
+def child_modules(inst: Inst) -> list[Value]:
+    """The registered modules, in order."""
+    return [v for v in inst.attrs.values() if isinstance(v, (Inst, Func, Bound, Ext))]
+
+
+def place(ip: Interp, inst: Inst, bits: int, seen: set[int] | None = None) -> None:
+    """The module and all that it registers is moved, in place."""
+    seen = seen if seen is not None else set()
+    if id(inst) in seen:
+        return
+    seen.add(id(inst))
+    ip.note("module-moved", inst, bits)
+    ip.trail.set(inst.state, "var", HOST_NODE if bits == CPU else DEVICE_NODE)
+    ip.trail.set(inst.state, "dev", bits if bits in (CPU, ACCEL) else UNSURE)
+    for value in list(inst.attrs.values()):
+        for option in value.options if isinstance(value, Choice) else (value,):
+            if isinstance(option, Inst) and option.kind == "module":
+                place(ip, option, bits, seen)
+
+
+def module_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
+    """An attribute of a module that its class does not define."""
+    if attr in _PARAM_ATTRS and (inst.cls is None or inst.ext):
+        return Tensor(inst.state["var"], inst.state["dev"], PARAM | LEAF)
+    if attr == "training":
+        return HOST
+    if attr == "device" and inst.cls is not None:
+        return UNKNOWN
+    if inst.cls is None and inst.ext.startswith("torchvision") and attr not in _METHODS:
+        return _part_of_pretrained(ip, inst, attr, node)
+    if inst.cls is None and inst.ext.startswith("torch.nn.") and attr not in _METHODS:
+        if attr in ("in_features", "out_features", "hidden_size", "num_layers"):
+            return HOST
+    return Method(inst, attr, node)
+
+
+def _part_of_pretrained(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
+    part = Inst(None, "torch.nn.Module", "module", node)
+    part.state.update(inst.state)
+    ip.owned.add(id(node))
+    inst.attrs[attr] = part
+    return part
+
+
+_METHODS = SELF_METHODS | frozenset(
+    "to cuda cpu parameters named_parameters buffers named_buffers state_dict children modules "
+    "named_children named_modules forward register_buffer register_parameter add_module append "
+    "extend insert items keys values get_parameter".split()
+)
+
+
+def call_module_method(
+    ip: Interp, inst: Inst, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    """`module.name(...)` for the methods of nn.Module."""
+    if name in ("to", "cuda", "cpu", "xpu", "to_empty"):
+        return _move(ip, inst, name, args, kwargs, node)
+    if name in SELF_METHODS:
+        return inst
+    param = Tensor(inst.state.get("var", HOST_NODE), inst.state.get("dev", CPU), PARAM | LEAF)
+    if name in ("parameters", "buffers"):
+        seq = Seq("iter", None, param)
+        seq.state["module"] = inst
+        return seq
+    if name in ("named_parameters", "named_buffers"):
+        return Seq("iter", None, Seq("tuple", [HOST, param]))
+    if name == "state_dict":
+        result = Map()
+        result.state["elem"] = Tensor(param.var, param.dev, 0)
+        return result
+    if name in ("register_buffer", "register_parameter"):
+        return _register(ip, inst, name, args, kwargs)
+    if name in ("add_module", "register_module") and len(args) > 1:
+        child = args[1][0]
+        if isinstance(child, Inst) and child.kind == "module":
+            key = args[0][0]
+            label = str(key.value) if isinstance(key, Const) else f"?{len(inst.attrs)}"
+            ip.trail.set(inst.attrs, label, child)
+            adopt(ip, inst, child)
+        return HOST
+    if name in ("append", "extend", "insert", "__setitem__") and args:
+        value = args[-1][0]
+        adopt_into(ip, inst, value)
+        return inst
+    if name in ("children", "modules", "values"):
+        return _children(ip, inst)
+    if name in ("named_children", "named_modules", "items"):
+        child_seq = _children(ip, inst)
+        elem = child_seq.state["elem"]
+        return Seq("iter", None, Seq("tuple", [HOST, elem if elem is not None else UNKNOWN]))
+    if name in ("forward", "__call__"):
+        return call_module(ip, inst, args, kwargs, node)
+    if inst.cls is None and (inst.ext.startswith("torch.nn") or inst.ext.startswith("torchv")):
+        return meet(
+            ip, node, [(v, e) for v, e, _ in args], name, place=inst.state["var"],
+            place_dev=inst.state["dev"], compute=False,
+        ) if any(isinstance(v, Tensor) for v, _, _ in args) else HOST  # fmt: skip
+    return UNKNOWN
+
+
+def adopt_into(ip: Interp, inst: Inst, value: Value) -> None:
+    """Append a child (or several) to a container."""
+    values = [value]
+    if isinstance(value, Seq):
+        values = value.state["items"] or [value.state["elem"] or UNKNOWN]
+    for one in values:
+        if isinstance(one, Inst) and one.kind == "module":
+            ip.trail.set(inst.attrs, f"{len(inst.attrs)}", one)
+            adopt(ip, inst, one)
+        elif isinstance(one, Tensor) and one.flags & PARAM and one.var >= 2:
+            ip.graph.same(one.var, inst.state["var"])
+            ip.trail.set(inst.attrs, f"{len(inst.attrs)}", one)
+
+
+def _children(ip: Interp, inst: Inst) -> Seq:
+    elem: Any = None
+    for child in inst.attrs.values():
+        if isinstance(child, Inst) and child.kind == "module":
+            elem = child if elem is None else join(ip, elem, child)
+    return Seq("iter", None, elem if elem is not None else UNKNOWN)
+
+
+def _move(
+    ip: Interp, inst: Inst, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    if name == "to":
+        target = kwargs["device"][0] if "device" in kwargs else args[0][0] if args else HOST
+        if isinstance(target, Ext) or isinstance(target, TypeName):
+            return inst
+        bits = device_bits(target) or ACCEL
+    else:
+        bits = CPU if name == "cpu" else ACCEL
+    if name == "cuda":
+        ip.note("cuda-call", node, inst, ip.frame.unit)
+    place(ip, inst, bits)
+    return inst
+
+
+def _register(
+    ip: Interp, inst: Inst, name: str, args: list[Arg], kwargs: dict[str, Arg]
+) -> Value:
+    label = args[0][0] if args else kwargs.get("name", (UNKNOWN, None, False))[0]
+    value = args[1][0] if len(args) > 1 else kwargs.get(
+        "tensor", kwargs.get("param", (UNKNOWN, None, False))
+    )[0]  # fmt: skip
+    if isinstance(label, Const) and isinstance(label.value, str) and "var" in inst.state:
+        flag = BUFFER if name == "register_buffer" else PARAM | LEAF
+        if isinstance(value, Tensor) and value.var >= 2:
+            ip.graph.same(value.var, inst.state["var"])
+        why = value.why if isinstance(value, Tensor) else None
+        if not (isinstance(value, Const) and value.value is None):
+            stored = Tensor(inst.state["var"], inst.state["dev"], flag, why)
+            ip.trail.set(inst.attrs, label.value, stored)
+    return HOST
+
+
+def call_module(
+    ip: Interp, inst: Inst, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    """`module(x)`: the user's forward is followed; a module of torch.nn is an operator."""
+    var = inst.state.get("var", HOST_NODE)
+    if not ip.host_context and var >= 2 and needs_device(inst):
+        ip.graph.want_device(var, ANCHOR * 4)
+    if inst.cls is not None:
+        forward = inst.cls.find("forward")
+        if isinstance(forward, Func):
+            inst.cls.called = True
+            return ip.call_function(forward, args, kwargs, node, inst)
+    last = inst.ext.rpartition(".")[2]
+    if last in CONTAINERS:
+        return _call_container(ip, inst, args, node)
+    if last == "DataParallel":
+        inner = inst.attrs.get("module")
+        if isinstance(inner, Inst):
+            return call_module(ip, inner, args, kwargs, node)
+    operands = [(v, e) for v, e, _ in args] + [(v, e) for v, e, _ in kwargs.values()]
+    held = inst.state.get("held")
+    if held is not None:
+        operands.append((inst.attrs.get("weight", held[0]), held[1]))
+    if last in PARAMETERLESS:
+        loss = last.endswith("Loss")
+        return meet(ip, node, operands, last, flags=1 if loss else 0)
+    if last == "Module":
+        return meet(ip, node, operands, "module", place=var, place_dev=inst.state["dev"])
+    result = meet(ip, node, operands, last, place=var, place_dev=inst.state.get("dev", CPU))
+    return result
+
+
+def _call_container(ip: Interp, inst: Inst, args: list[Arg], node: Any) -> Value:
+    value: Value = args[0][0] if args else UNKNOWN
+    expr = args[0][1] if args else None
+    children = child_modules(inst)
+    if not children:
+        operands = [(v, e) for v, e, _ in args]
+        return meet(
+            ip, node, operands, "Sequential", place=inst.state["var"], place_dev=inst.state["dev"]
+        )
+    for child in children:
+        if isinstance(child, Inst):
+            value = call_module(ip, child, [(value, expr, False)], {}, node)
+        expr = None
+    return value
+
+
+def needs_device(inst: Inst, seen: set[int] | None = None) -> bool:
+    """Whether the module has parameters or buffers, as far as is known."""
+    if inst.cls is None:
+        last = inst.ext.rpartition(".")[2]
+        if last not in CONTAINERS:
+            return last not in PARAMETERLESS
+    seen = seen if seen is not None else set()
+    if id(inst) in seen:
+        return False
+    seen.add(id(inst))
+    if inst.cls is not None and inst.ext:
+        return True
+    for value in inst.attrs.values():
+        for option in value.options if isinstance(value, Choice) else (value,):
+            if isinstance(option, Inst) and option.kind == "module" and needs_device(option, seen):
+                return True
+            if isinstance(option, Tensor) and option.flags & (PARAM | BUFFER):
+                return True
+    return False

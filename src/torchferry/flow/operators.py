@@ -1,0 +1,258 @@
+"""Where tensors are born, meet, and cross to the host: the graph grows here."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from .graph import DEVICE_NODE, HARD, HOST_NODE, Birth
+from .interp import Clash
+from .join import UNSURE_TENSOR
+from .values import (
+    ACCEL,
+    BATCHED,
+    CPU,
+    LEAF,
+    PARAM,
+    SCALAR,
+    UNKNOWN,
+    Batch,
+    Inst,
+    Map,
+    Seq,
+    Tensor,
+    Value,
+    Why,
+)
+
+if TYPE_CHECKING:
+    from .interp import Interp
+
+USE = 4  #: a move at one use
+AFTER = 3  #: a move behind the operator that made the value
+BIND = 2  #: a move at the head of the loop that binds a batch
+BORN = 1  #: a birth written for the device
+BORDER = 2  #: `.cpu()` at a border to the host
+SINK = 60  #: a dataset that would hold device tensors
+COMPUTE = 8  #: an operator that computes on the host
+ANCHOR = 400  #: a learned tensor on the host
+
+Operand = tuple[Value, Any]  #: value and expression
+
+
+def birth(
+    ip: Interp,
+    node: Any,
+    how: str,
+    *,
+    stmt: Any = None,
+    dev: int = CPU,
+    flags: int = 0,
+    why: Why | None = None,
+    text: str = "made on the CPU here",
+) -> Tensor:
+    """A tensor that is made at `node`; one variable for each place in the source."""
+    graph = ip.graph
+    var = graph.variable(("birth", id(node)), how)
+    if var not in graph.births:
+        unit = ip.frame.unit
+        owner = ip.in_module_init[-1].name if ip.in_module_init else ""
+        graph.births[var] = Birth(how, node, unit, stmt, getattr(node, "id", ""), owner)
+        if how in ("bind", "append", "load", "factory", "legacy"):
+            graph.edge(var, HOST_NODE, BIND if how == "bind" else BORN, 0, None, None, "birth")
+        if how == "fixed":
+            graph.want_host(var, HARD)
+    if ip.host_context:
+        graph.want_host(var, HARD, "host context")
+    if flags & LEAF:
+        graph.want_device(var, ANCHOR)
+    if why is None:
+        why = Why(text, node, ip.frame.unit)
+    return Tensor(var, dev, flags, why)
+
+
+def tensors_in(ip: Interp, operands: list[Operand]) -> list[tuple[Tensor, Any]]:
+    """The tensors among the operands, those in lists and tuples too, with their expressions."""
+    found: list[tuple[Tensor, Any]] = []
+    for value, expr in operands:
+        kind = type(value)
+        if kind is Tensor:
+            found.append((value, expr))  # type: ignore[arg-type]
+        elif kind is Batch:
+            found.append((Tensor(value.var, value.dev, BATCHED, value.why), expr))  # type: ignore
+        elif kind is Seq:
+            found.extend(tensors_in(ip, _parts(value, expr)))  # type: ignore[arg-type]
+        elif kind is Map:
+            parts = [(v, None) for v in value.state.values() if v is not None]  # type: ignore
+            found.extend(tensors_in(ip, parts))
+    return found
+
+
+def _parts(seq: Seq, expr: Any) -> list[Operand]:
+    items = seq.state["items"]
+    if items is not None:
+        display = seq.nodes if seq.nodes is not None and len(seq.nodes) == len(items) else None
+        if isinstance(expr, (ast.Tuple, ast.List)) and len(expr.elts) == len(items):
+            display = expr.elts
+        inserted = seq.state.get("inserts", ())
+        if display is None and len(inserted) == len(items):
+            return list(inserted)
+        return list(zip(items, display or [None] * len(items)))
+    inserted = seq.state.get("inserts", ())
+    if inserted:
+        return list(inserted)
+    return [(seq.state["elem"], None)] if seq.state["elem"] is not None else []
+
+
+def meet(
+    ip: Interp,
+    node: Any,
+    operands: list[Operand],
+    op: str,
+    *,
+    compute: bool = True,
+    elementwise: bool = False,
+    place: int | None = None,
+    place_dev: int = 0,
+    flags: int = 0,
+) -> Value:
+    """An operator: all tensors on one device, the result there.
+
+    `place` is a variable that the operator cannot leave (its module, or the tensor that is
+    changed in place), `place_dev` where that is as the source stands.
+    """
+    found = tensors_in(ip, operands)
+    if not found and place is None:
+        return UNKNOWN
+    graph = ip.graph
+    dev = _clash(ip, node, found, op, elementwise, place_dev)
+    strict = [(t, e) for t, e in found if not (elementwise and t.flags & SCALAR)]
+    if not strict and place is None:
+        strict = found
+        flags |= SCALAR
+    roots = {graph.find(t.var) for t, _ in strict}
+    if place is not None:
+        roots.add(graph.find(place))
+    weight = ip.weight
+    if len(roots) == 1:
+        var = roots.pop()
+        why = next((t.why for t, _ in strict), None)
+    else:
+        if place is not None:
+            var = graph.find(place)
+        else:
+            var = graph.variable(("op", id(node), ip.frame.ctx), "op")
+        for tensor, expr in strict:
+            cost = USE * weight
+            if expr is None or tensor.flags & UNSURE_TENSOR:
+                cost, expr = HARD // 100, None
+            graph.edge(graph.find(tensor.var), var, cost, cost, expr, ip.frame.unit, "use")
+        why = _why(strict, dev)
+    for tensor, expr in found:
+        if elementwise and tensor.flags & SCALAR and graph.find(tensor.var) != var:
+            # a 0-dim host tensor may join device tensors, not the other way round
+            graph.edge(graph.find(tensor.var), var, USE * weight, 0, expr, ip.frame.unit, "use")
+    if compute:
+        graph.want_device(var, COMPUTE * weight)
+    if ip.host_context and place is None:
+        graph.want_host(var, HARD, "host context")
+    return Tensor(var, dev, flags, why)
+
+
+def _why(found: list[tuple[Tensor, Any]], dev: int) -> Why | None:
+    for tensor, _ in found:
+        if tensor.dev == dev:
+            return tensor.why
+    return found[0][0].why if found else None
+
+
+def _clash(
+    ip: Interp, node: Any, found: list[Any], op: str, elementwise: bool, place_dev: int
+) -> int:
+    """Where the result is as the source stands; a clash is noted."""
+    bits = place_dev
+    for tensor, _ in found:
+        if not (tensor.flags & SCALAR and elementwise and tensor.dev == CPU):
+            bits |= tensor.dev
+    if bits == 0:
+        return CPU
+    if bits == CPU | ACCEL and not ip.migrating:
+        certain = (place_dev in (0, CPU, ACCEL)) and all(
+            t.dev in (CPU, ACCEL) and not t.flags & UNSURE_TENSOR for t, _ in found
+        )
+        if certain:
+            ip.clashes.append(Clash("mixed", node, ip.frame.unit, op, [found, place_dev]))
+            return ACCEL
+    return ACCEL if bits & ACCEL and bits & CPU and ip.migrating else bits
+
+
+def border(ip: Interp, node: Any, value: Value, expr: Any, what: str) -> None:
+    """A value passes to the host at `expr`: a device tensor needs `.cpu()` there."""
+    kind = type(value)
+    if kind is Tensor or kind is Batch:
+        if not ip.migrating and value.dev == ACCEL and not _unsure(value):  # type: ignore
+            ip.clashes.append(Clash("border", node, ip.frame.unit, what, [value, expr]))
+        if kind is Batch or _unsure(value) or value.flags & BATCHED:  # type: ignore
+            return
+        cost = BORDER * ip.weight
+        var = ip.graph.find(value.var)  # type: ignore[attr-defined]
+        ip.graph.edge(var, HOST_NODE, cost, 0, expr, ip.frame.unit, "border:" + what)
+    elif kind is Seq:
+        _border_of_seq(ip, node, value, expr, what)  # type: ignore[arg-type]
+    elif kind is Map:
+        for part in value.state.values():  # type: ignore[attr-defined]
+            if isinstance(part, Tensor):
+                ip.graph.want_host(ip.graph.find(part.var), HARD // 100, "border of a dict")
+
+
+def _unsure(value: Any) -> bool:
+    return bool(type(value) is Tensor and value.flags & UNSURE_TENSOR)
+
+
+def _border_of_seq(ip: Interp, node: Any, seq: Seq, expr: Any, what: str) -> None:
+    items = seq.state["items"]
+    display = None
+    if items is not None and isinstance(expr, (ast.Tuple, ast.List)):
+        display = expr.elts if len(expr.elts) == len(items) else None
+    if display is not None:
+        for item, part in zip(items, display):
+            border(ip, node, item, part, what)
+        return
+    parts = [v for v, _ in _parts(seq, None)]
+    graph = ip.graph
+    for part in parts:
+        if isinstance(part, Tensor):
+            if not ip.migrating and part.dev == ACCEL and not _unsure(part):
+                ip.clashes.append(Clash("border-list", node, ip.frame.unit, what, [part, expr]))
+            sure = all(isinstance(p, Tensor) and not _unsure(p) for p in parts)
+            cost = BORDER * ip.weight if sure and expr is not None else HARD // 100
+            reason = "border-list:" + what
+            graph.edge(
+                graph.find(part.var), HOST_NODE, cost, 0, expr if sure else None,
+                ip.frame.unit, reason,
+            )  # fmt: skip
+        elif isinstance(part, Seq):
+            for tensor, _ in tensors_in(ip, [(part, None)]):
+                graph.want_host(graph.find(tensor.var), HARD // 100, "nested list at a border")
+
+
+def sink(ip: Interp, value: Value, expr: Any, what: str) -> None:
+    """A value is kept by something that stays on the host (a dataset)."""
+    graph = ip.graph
+    for tensor, part in tensors_in(ip, [(value, expr)]):
+        reason = "sink:" + what
+        graph.edge(graph.find(tensor.var), HOST_NODE, SINK, 0, part, ip.frame.unit, reason)
+
+
+def anchor(ip: Interp, tensor: Tensor) -> None:
+    """A learned tensor wants to be on the device."""
+    if not ip.host_context:
+        ip.graph.want_device(ip.graph.find(tensor.var), ANCHOR)
+
+
+def module_place(ip: Interp, inst: Inst) -> tuple[int, int]:
+    """The variable of a module, and where it is as the source stands."""
+    return inst.state.get("var", HOST_NODE), inst.state.get("dev", CPU)
+
+
+__all__ = ["DEVICE_NODE", "LEAF", "PARAM", "anchor", "birth", "border", "meet", "sink"]

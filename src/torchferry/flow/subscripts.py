@@ -1,0 +1,210 @@
+"""Reading and writing items."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from .binding import bound_tensor, part_of
+from .graph import HOST_NODE
+from .interp import Clash
+from .join import Choice, element, join, join_optional
+from .operators import AFTER, USE, border, meet, tensors_in
+from .values import (
+    ACCEL,
+    ARRAY,
+    CPU,
+    HOST,
+    UNKNOWN,
+    Array,
+    Batch,
+    Class,
+    Const,
+    Ext,
+    HostObject,
+    Inst,
+    Map,
+    Seq,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .interp import Interp
+
+
+def get_item(ip: Interp, node: ast.Subscript) -> Value:
+    """`base[index]`."""
+    base = ip.eval(node.value)
+    index = ip.eval(node.slice)
+    kind = type(base)
+    if kind is Tensor:
+        return _of_tensor(ip, node, base, index)  # type: ignore[arg-type]
+    if kind is Seq:
+        return _of_seq(ip, base, index, node)  # type: ignore[arg-type]
+    if kind is Map:
+        return _of_map(ip, base, index)  # type: ignore[arg-type]
+    if kind is Batch:
+        return bound_tensor(ip, base, node, "append", None)  # type: ignore[arg-type]
+    if kind is Array or kind is HostObject:
+        border(ip, node, index, node.slice, "numpy")
+        return base
+    if base is HOST or (kind is Const and isinstance(base.value, str)):  # type: ignore
+        return HOST
+    if kind is Inst:
+        return _of_instance(ip, base, index, node)  # type: ignore[arg-type]
+    if kind in (Ext, Class):
+        return base  # a generic: List[Tensor]
+    if kind is Choice:
+        return UNKNOWN
+    return UNKNOWN
+
+
+def _of_tensor(ip: Interp, node: ast.Subscript, base: Tensor, index: Value) -> Value:
+    index_edges(ip, node, base, index, node.slice)
+    graph = ip.graph
+    root = graph.find(base.var)
+    if root == HOST_NODE and base.flags & 16:
+        return bound_tensor(ip, base, node, "append", None)
+    var = root
+    if root != 0:
+        var = graph.variable(("item", id(node), ip.frame.ctx), "item")
+        cost = AFTER * ip.weight
+        graph.edge(root, var, cost, cost, node, ip.frame.unit, "use")
+        graph.views[var] = root
+    return Tensor(var, base.dev, base.flags & 128, base.why)
+
+
+def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) -> None:
+    """A device index into a host tensor is refused; the other way round is legal."""
+    graph = ip.graph
+    for tensor, part in tensors_in(ip, [(index, expr)]):
+        u, v = graph.find(tensor.var), graph.find(base.var)
+        if u != v:
+            graph.edge(u, v, USE * ip.weight, 0, part, ip.frame.unit, "use")
+            # an index that only serves device tensors may as well be made there
+            graph.edge(v, u, 1, 0, None, None, "index follows")
+        if not ip.migrating and base.dev == CPU and tensor.dev == ACCEL:
+            ip.clashes.append(
+                Clash("index", node, ip.frame.unit, "index", [[(base, None), (tensor, part)], 0])
+            )
+
+
+def _of_seq(ip: Interp, seq: Seq, index: Value, node: ast.Subscript) -> Value:
+    items = seq.state["items"]
+    if isinstance(node.slice, ast.Slice):
+        if items is not None and _plain_slice(node.slice):
+            return Seq(seq.kind, items[_bounds(node.slice)])
+        result = Seq(seq.kind, None, element(ip, seq))
+        return result
+    if isinstance(index, Const) and isinstance(index.value, int) and items is not None:
+        if -len(items) <= index.value < len(items):
+            return items[index.value]  # type: ignore[no-any-return]
+        return UNKNOWN
+    return part_of(ip, seq)
+
+
+def _plain_slice(node: ast.Slice) -> bool:
+    return all(
+        p is None or (isinstance(p, ast.Constant) and isinstance(p.value, int))
+        for p in (node.lower, node.upper, node.step)
+    )
+
+
+def _bounds(node: ast.Slice) -> slice:
+    values = [None if p is None else p.value for p in (node.lower, node.upper, node.step)]  # type: ignore
+    return slice(*values)
+
+
+def _of_map(ip: Interp, base: Map, index: Value) -> Value:
+    if isinstance(index, Const):
+        found = base.state.get(("k", index.value))
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+        elem = base.state["elem"]
+        return UNKNOWN if elem is None else elem
+    result: Value | None = None
+    for value in base.state.values():
+        result = join_optional(ip, result, value)
+    return result or UNKNOWN
+
+
+def _of_instance(ip: Interp, inst: Inst, index: Value, node: ast.Subscript) -> Value:
+    from .data_calls import dataset_item
+    from .module_calls import child_modules
+
+    if inst.kind == "module" and inst.cls is None:
+        children = child_modules(inst)
+        if isinstance(index, Const) and isinstance(index.value, int) and children:
+            if -len(children) <= index.value < len(children):
+                return children[index.value]
+        if isinstance(index, Const) and isinstance(index.value, str):
+            return inst.attrs.get(index.value, UNKNOWN)
+        result: Any = None
+        for child in children:
+            result = child if result is None else join(ip, result, child)
+        return result or UNKNOWN
+    item = dataset_item(ip, inst, node)
+    return UNKNOWN if item is None else item
+
+
+def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
+    """`base[index] = value`."""
+    base = ip.eval(target.value)
+    index = ip.eval(target.slice)
+    if isinstance(base, Tensor):
+        index_edges(ip, target, base, index, target.slice)
+        if isinstance(value, Tensor) and tensors_in(ip, [(index, None)]):
+            u, v = ip.graph.find(value.var), ip.graph.find(base.var)
+            if u != v and not value.flags & 1:
+                ip.graph.edge(u, v, 400, 400, None, None, "use")
+        elif isinstance(value, Tensor):
+            # legal across devices, but it is a copy each time
+            u, v = ip.graph.find(value.var), ip.graph.find(base.var)
+            if u != v:
+                ip.graph.edge(u, v, ip.weight, ip.weight, None, None, "setitem")
+    elif isinstance(base, Seq):
+        _set_in_seq(ip, base, index, value)
+    elif isinstance(base, Map):
+        if isinstance(index, Const):
+            ip.trail.set(base.state, ("k", index.value), value)
+        else:
+            ip.trail.set(base.state, "elem", join_optional(ip, base.state["elem"], value))
+    elif base is ARRAY or isinstance(base, HostObject):
+        border(ip, target, value, None, "numpy item")
+        if isinstance(value, Tensor):
+            ip.note("array-item", target, value, ip.frame.unit)
+
+
+def _set_in_seq(ip: Interp, base: Seq, index: Value, value: Value) -> None:
+    items = base.state["items"]
+    if items is not None and isinstance(index, Const) and isinstance(index.value, int):
+        if -len(items) <= index.value < len(items):
+            new = list(items)
+            new[index.value] = value
+            ip.trail.set(base.state, "items", new)
+            return
+    ip.trail.set(base.state, "elem", join_optional(ip, element(ip, base), value))
+    ip.trail.set(base.state, "items", None)
+
+
+def set_item_operator(ip: Interp, target: ast.Subscript, right: Value, expr: Any) -> None:
+    """`base[index] += value`."""
+    load = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    base = ip.eval(target.value)
+    left = ip.eval(load)
+    if isinstance(base, Tensor) and isinstance(left, Tensor):
+        ip.graph.same(left.var, base.var)
+        meet(
+            ip, target, [(right, expr)], "add", elementwise=True, place=base.var,
+            place_dev=base.dev,
+        )  # fmt: skip
+    elif isinstance(left, Tensor) or isinstance(right, Tensor):
+        value = meet(ip, target, [(left, None), (right, expr)], "add", elementwise=True)
+        if base is ARRAY:
+            border(ip, target, right, expr, "numpy item")
+            return
+        if isinstance(base, Seq):
+            _set_in_seq(ip, base, ip.eval(target.slice), value)
+        elif isinstance(base, Map):
+            set_item(ip, target, value)

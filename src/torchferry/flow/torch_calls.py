@@ -1,0 +1,327 @@
+"""Functions of torch: the table says which are no operators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torchferry.torchapi.torch_functions import (
+    DATA_FACTORIES,
+    ELEMENTWISE,
+    FACTORIES,
+    HOST_FACTORIES,
+    HOST_RESULT,
+    LIKE,
+    MOVEMENT,
+)
+
+from .graph import HOST_NODE
+from .operators import ANCHOR, anchor, birth, meet, tensors_in
+from .tensor_calls import call_tensor_method, device_bits, make_legacy, moved
+from .values import (
+    ACCEL,
+    CPU,
+    HOST,
+    LEAF,
+    PARAM,
+    SCALAR,
+    UNKNOWN,
+    Const,
+    Device,
+    Ext,
+    Guard,
+    Inst,
+    Seq,
+    Tensor,
+    TypeName,
+    Value,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from .binding import Arg
+    from .interp import Interp
+
+
+def call_torch(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`torch.name(...)`."""
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(ip, args, kwargs, node)  # type: ignore[no-any-return]
+    if name in FACTORIES:
+        return _factory(ip, name, args, kwargs, node)
+    if name in HOST_FACTORIES:
+        return birth(ip, node, "append", text="made from host memory here")
+    if name in LIKE and args:
+        return _like(ip, args, kwargs, node)
+    if name in HOST_RESULT:
+        return HOST
+    if name.startswith("torch.Tensor."):
+        return _unbound_method(ip, name[13:], args, kwargs, node)
+    head = name.split(".")[1]
+    if head in _QUIET:
+        return _quiet(name)
+    if head == "optim":
+        return _optimizer(ip, name, args, node)
+    if head == "distributions":
+        return _distribution(ip, name, args, kwargs, node)
+    return _operator(ip, name, args, kwargs, node)
+
+
+_QUIET = frozenset(
+    "cuda backends utils jit onnx hub multiprocessing distributed profiler version mps xpu amp "
+    "autograd accelerator random overrides fx compiler export ao quantization".split()
+)
+
+
+def _quiet(name: str) -> Value:
+    """Names outside the operators: questions about the GPU are guards."""
+    if name in _GUARDS:
+        return Guard(True)
+    if name == "torch.accelerator.current_accelerator":
+        return Device(ACCEL)
+    return UNKNOWN if name.startswith(("torch.utils", "torch.jit", "torch.autograd")) else HOST
+
+
+_GUARDS = frozenset(
+    "torch.cuda.is_available torch.accelerator.is_available torch.cuda.device_count".split()
+)
+
+
+def _operator(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    last = name.rpartition(".")[2]
+    plain = last.rstrip("_")
+    operands: list[Any] = [(v, e) for v, e, s in args if not s]
+    for value, _, starred in args:
+        if starred:
+            operands.append((value, None))
+    operands += [(v, e) for v, e, _ in kwargs.values()]
+    if name.startswith("torch.nn.init.") or (last.endswith("_") and not last.endswith("__")):
+        if args and isinstance(args[0][0], Tensor):
+            first = args[0][0]
+            meet(ip, node, operands[1:], last, place=first.var, place_dev=first.dev, compute=False)
+            return first
+        return HOST
+    flags = 0
+    if plain in ("sum", "mean", "prod", "norm", "std", "var") and len(args) == 1 and not kwargs:
+        flags = SCALAR
+    if name.startswith("torch.nn.functional.") and plain.endswith(("loss", "entropy")):
+        flags = SCALAR if "reduction" not in kwargs and "reduce" not in kwargs else 0
+    result = meet(
+        ip, node, operands, last, compute=plain not in MOVEMENT, elementwise=plain in ELEMENTWISE,
+        flags=flags,
+    )  # fmt: skip
+    if "size" in kwargs or (last == "normal" and result is UNKNOWN):
+        return _factory(ip, name, args, kwargs, node)
+    return result
+
+
+def _factory(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    learned = "requires_grad" in kwargs and truth(kwargs["requires_grad"][0]) is not False
+    flags = LEAF if learned else 0
+    first = args[0][0] if args else kwargs.get("data", (UNKNOWN, None, False))[0]
+    if name in DATA_FACTORIES:
+        if isinstance(first, Tensor) and "device" not in kwargs:
+            return Tensor(first.var, first.dev, flags or first.flags & SCALAR, first.why)
+        if isinstance(first, Const) and isinstance(first.value, (int, float, complex)):
+            flags |= SCALAR
+    elif args and isinstance(first, Seq) and first.state["items"] == []:
+        flags |= SCALAR
+    if "out" in kwargs and isinstance(kwargs["out"][0], Tensor):
+        return kwargs["out"][0]
+    if "device" in kwargs:
+        target = kwargs["device"][0]
+        if isinstance(target, Const) and target.value is None:
+            pass
+        elif isinstance(target, Tensor) or (isinstance(target, Device) and target.var >= 2):
+            made = moved(ip, Tensor(HOST_NODE, CPU), target, node)
+            return Tensor(made.var, made.dev, flags)
+        else:
+            bits = device_bits(target) or ACCEL
+            made = birth(ip, node, "placed", dev=bits, text="made here")
+            ip.graph.same(made.var, 0 if bits == ACCEL else HOST_NODE)
+            return Tensor(0 if bits == ACCEL else HOST_NODE, bits, flags, made.why)
+    how = "factory"
+    if "**" in kwargs or any(s for _, _, s in args) and name not in _STAR_FINE:
+        how = "append"
+    if "generator" in kwargs:
+        how = "append"
+    return birth(ip, node, how, flags=flags)
+
+
+#: factories whose positional arguments are sizes: `*sizes` cannot hold a device
+_STAR_FINE = frozenset(f"torch.{n}" for n in "zeros ones empty rand randn full randint".split())
+
+
+def _like(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    value = args[0][0]
+    if "device" in kwargs and isinstance(value, Tensor):
+        return moved(ip, value, kwargs["device"][0], node)
+    learned = "requires_grad" in kwargs and truth(kwargs["requires_grad"][0]) is not False
+    if isinstance(value, Tensor):
+        result = Tensor(value.var, value.dev, value.flags & (SCALAR | 128), value.why)
+        if learned:
+            anchor(ip, result)
+        return result
+    return meet(ip, node, [(value, args[0][1])], "like", compute=False)
+
+
+def _unbound_method(
+    ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    if args and isinstance(args[0][0], Tensor):
+        return call_tensor_method(ip, args[0][0], name, args[1:], kwargs, node)
+    return UNKNOWN
+
+
+def _variable(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    if not args:
+        return UNKNOWN
+    value = args[0][0]
+    learned = "requires_grad" in kwargs and truth(kwargs["requires_grad"][0]) is not False
+    found = tensors_in(ip, [(value, args[0][1])])
+    if len(found) == 1 and not isinstance(value, Seq):
+        tensor = found[0][0]
+        flags = (tensor.flags & ~PARAM) | (LEAF if learned else 0)
+        result = Tensor(tensor.var, tensor.dev, flags, tensor.why)
+        if learned:
+            anchor(ip, result)
+        return result
+    return value if not isinstance(value, Seq) else UNKNOWN
+
+
+def _parameter(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    value = args[0][0] if args else kwargs.get("data", (UNKNOWN, None, False))[0]
+    if isinstance(value, Tensor):
+        if not ip.in_module_init:
+            anchor(ip, value)
+        return Tensor(value.var, value.dev, LEAF | PARAM, value.why)
+    made = birth(ip, node, "fixed" if ip.in_module_init else "append", flags=0)
+    return Tensor(made.var, made.dev, LEAF | PARAM, made.why)
+
+
+def _device(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    value = args[0][0] if args else HOST
+    bits = device_bits(value)
+    if isinstance(value, Device):
+        return value
+    ip.note("device", node, bits, ip.frame.unit)
+    return Device(bits or ACCEL)
+
+
+def _load(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    if "map_location" in kwargs or len(args) > 1 or "**" in kwargs:
+        inst = Inst(None, "torch.load", "loaded", node)
+        where = kwargs["map_location"][0] if "map_location" in kwargs else UNKNOWN
+        bits = device_bits(where)
+        inst.state["var"] = HOST_NODE if bits == CPU else 0
+        inst.state["dev"] = CPU if bits == CPU else ACCEL
+        return inst
+    made = birth(ip, node, "load", text="loaded here")
+    inst = Inst(None, "torch.load", "loaded", node)
+    inst.state["var"], inst.state["dev"] = made.var, CPU
+    ip.graph.want_device(made.var, ANCHOR // 10)
+    return inst
+
+
+def _optimizer(ip: Interp, name: str, args: list[Arg], node: Any) -> Value:
+    inst = Inst(None, name, "optimizer", node)
+    ip.note("optimizer", node, args, ip.frame.unit)
+    for tensor, _ in tensors_in(ip, [(v, e) for v, e, _ in args[:1]]):
+        if tensor.flags & LEAF and not tensor.flags & PARAM:
+            anchor(ip, tensor)
+    return inst
+
+
+def _distribution(
+    ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    """A distribution lives where its parameters live."""
+    operands = [(v, e) for v, e, _ in args] + [(v, e) for v, e, _ in kwargs.values()]
+    inst = Inst(None, name, "distribution", node)
+    inner = [v for v, _ in operands if isinstance(v, Inst) and v.kind == "distribution"]
+    value = meet(ip, node, operands, name, compute=False, elementwise=True)
+    if isinstance(value, Tensor):
+        inst.state["tensor"] = Tensor(value.var, value.dev, 0, value.why)
+    elif inner:
+        inst.state.update(inner[0].state)
+    return inst
+
+
+def _arange(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    return _factory(ip, "torch.arange", args, kwargs, node)
+
+
+def _tensor_class(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    return make_legacy(ip, TypeName("torch.Tensor", False), args, kwargs, node)
+
+
+def _generator(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    return Inst(None, "torch.Generator", "generator", node)
+
+
+def _meshgrid(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    return meet(ip, node, [(v, e) for v, e, _ in args], "meshgrid", compute=False)
+
+
+def _grad(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    value = args[1][0] if len(args) > 1 else kwargs.get("inputs", (UNKNOWN, None, False))[0]
+    found = tensors_in(ip, [(value, None)])
+    return Tensor(found[0][0].var, found[0][0].dev, 0, found[0][0].why) if found else UNKNOWN
+
+
+def _broadcast(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    value = meet(ip, node, [(v, e) for v, e, _ in args], "broadcast", compute=False)
+    return Seq("tuple", None, value) if isinstance(value, Tensor) else UNKNOWN
+
+
+def _jit(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    return args[0][0] if args else UNKNOWN
+
+
+def _equal(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    meet(ip, node, [(v, e) for v, e, _ in args[:2]], "equal", compute=False)
+    return HOST
+
+
+def _pack(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """pack_padded_sequence: the lengths stay on the host."""
+    from .operators import border
+
+    lengths = args[1] if len(args) > 1 else kwargs.get("lengths")
+    if lengths is not None:
+        border(ip, node, lengths[0], lengths[1], "pack_padded_sequence lengths")
+    first = args[0][0] if args else kwargs.get("input", (UNKNOWN, None, False))[0]
+    return first if isinstance(first, Tensor) else UNKNOWN
+
+
+def _pad_packed(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    first = args[0][0] if args else UNKNOWN
+    return Seq("tuple", [first, Tensor(HOST_NODE, CPU)])
+
+
+_SPECIAL: dict[str, Any] = {
+    "torch.autograd.Variable": _variable,
+    "torch.nn.Parameter": _parameter,
+    "torch.nn.parameter.Parameter": _parameter,
+    "torch.nn.Buffer": _variable,
+    "torch.device": _device,
+    "torch.load": _load,
+    "torch.Tensor": _tensor_class,
+    "torch.Generator": _generator,
+    "torch.meshgrid": _meshgrid,
+    "torch.autograd.grad": _grad,
+    "torch.broadcast_tensors": _broadcast,
+    "torch.jit.script": _jit,
+    "torch.jit.trace": _jit,
+    "torch.compile": _jit,
+    "torch.equal": _equal,
+    "torch.allclose": _equal,
+    "torch.nn.utils.rnn.pack_padded_sequence": _pack,
+    "torch.nn.utils.rnn.pad_packed_sequence": _pad_packed,
+    "torch.nn.utils.weight_norm": _jit,
+    "torch.nn.utils.spectral_norm": _jit,
+    "torch.nn.utils.parametrizations.weight_norm": _jit,
+    "torch.nn.utils.parametrizations.spectral_norm": _jit,
+}
+
+__all__ = ["Ext", "call_torch"]
