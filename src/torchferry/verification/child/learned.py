@@ -13,7 +13,7 @@ import os
 import sys
 import weakref
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from types import FrameType
 from typing import Any
@@ -55,14 +55,14 @@ class _Entry:
     def title(self) -> str:
         return f"{self.kind} made in {self.maker}" if self.maker else self.kind
 
-    def tensors(self, prefix: str) -> Iterator[tuple[str, Tensor]]:
+    def tensors(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """Names and tensors of the module and those below it."""
         for holder in (self.parameters, self.buffers):
             for name, tensor in holder.items():
                 if isinstance(tensor, Tensor):
-                    yield f"{prefix}.{name}", tensor
+                    yield prefix + name, tensor
         for name, child in self.children.items():
-            yield from child.tensors(f"{prefix}.{name}")
+            yield from child.tensors(f"{prefix}{name}.")
 
     def cover(self) -> None:
         """Note that the values of this module and of those below are written."""
@@ -79,7 +79,7 @@ class LearnedValues:
         self._user_folder = user_folder
         self._process = os.getpid()
         self._entries: dict[int, _Entry] = {}
-        self._over = False  # after the end modules die in an interpreter that is half gone
+        self._over = False
         self._made: dict[tuple[str, str], int] = {}
         self._last_dead: dict[str, tuple[int, list[TensorValue]]] = {}
 
@@ -95,6 +95,10 @@ class LearnedValues:
         registering.__wrapped__ = plain  # type: ignore[attr-defined]
         nn.Module.__init__ = registering  # type: ignore[method-assign,assignment]
         nn.modules.module.register_module_module_registration_hook(self._adopt)
+
+    def stop(self) -> None:
+        """Remember nothing more: at the end modules die in an interpreter that is half gone."""
+        self._over = True
 
     def _register(self, module: nn.Module) -> None:
         if "_parameters" not in module.__dict__ or isinstance(module, torch.jit.ScriptModule):
@@ -137,7 +141,8 @@ class LearnedValues:
         entry.cover()
         ordinal, _ = self._last_dead.get(entry.title, (0, []))
         if ordinal <= entry.ordinal:
-            values = _values(entry.tensors(f"{entry.title}, gone"), entry.place)
+            owner = f"the last {entry.title}"
+            values = _values(_owned(entry.tensors(), owner), entry.place)
             if values:
                 self._last_dead[entry.title] = entry.ordinal, values
         entry.children.clear()
@@ -145,7 +150,7 @@ class LearnedValues:
     def collect(self, names: Mapping[str, Any]) -> list[TensorValue]:
         """All values at the end of the program whose main module holds `names`."""
         gc.collect()
-        self._over = True
+        self.stop()
         values: dict[str, TensorValue] = {}
         named: set[int] = set()
         for name, found in _reachable(names):
@@ -153,7 +158,8 @@ class LearnedValues:
                 _add(values, _values([(name, found)], 0))
             elif id(found) not in named:
                 entry = self._entries.get(id(found))
-                _add(values, _values(_of_module(found, name), entry.place if entry else 0))
+                own = ((f"{name}.{path}", tensor) for path, tensor in _state(found))
+                _add(values, _values(own, entry.place if entry else 0))
                 named.update(id(module) for module in found.modules())
         self._collect_unnamed(values, named)
         for _, dead in self._last_dead.values():
@@ -169,8 +175,8 @@ class LearnedValues:
         }
         for entry, module in modules:
             if module is not None and id(module) not in named and id(module) not in below:
-                name = f"{entry.title} #{entry.ordinal}"
-                _add(values, _values(_of_module(module, name), entry.place))
+                own = _owned(_state(module), f"{entry.title}, number {entry.ordinal}")
+                _add(values, _values(own, entry.place))
 
 
 def _initialises(frame: FrameType, module: nn.Module) -> bool:
@@ -184,16 +190,22 @@ def _add(values: dict[str, TensorValue], more: list[TensorValue]) -> None:
         values.setdefault(value.name, value)
 
 
-def _of_module(module: nn.Module, prefix: str) -> Iterator[tuple[str, Tensor]]:
+def _owned(
+    tensors: Iterable[tuple[str, Tensor]], owner: str
+) -> Iterator[tuple[str, Tensor]]:
+    return ((f"{path} of {owner}", tensor) for path, tensor in tensors)
+
+
+def _state(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """What the module's state dict holds, without its hooks."""
     for path, part in module.named_modules(remove_duplicate=False):
-        stem = f"{prefix}.{path}" if path else prefix
+        stem = f"{path}." if path else ""
         for name, tensor in part.named_parameters(recurse=False):
-            yield f"{stem}.{name}", tensor
+            yield stem + name, tensor
         passing = getattr(part, "_non_persistent_buffers_set", ())
         for name, tensor in part.named_buffers(recurse=False):
             if name not in passing:
-                yield f"{stem}.{name}", tensor
+                yield stem + name, tensor
 
 
 def _reachable(names: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -225,8 +237,8 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"{name}.{key}", item) for key, item in vars(value).items())
 
 
-def _values(tensors: Any, place: int) -> list[TensorValue]:
-    """The values of `tensors`, (name, tensor) pairs, those left out that cannot be read."""
+def _values(tensors: Iterable[tuple[str, Tensor]], place: int) -> list[TensorValue]:
+    """The values of `tensors`, by name; those left out that cannot be read."""
     values = []
     with ExitStack() as stack:
         stack.enter_context(torch._C.DisableTorchFunction())

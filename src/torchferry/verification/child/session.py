@@ -141,12 +141,18 @@ class _Session:
             self.report.lines_ran = self.hits.result()
             self.report.code_lines = self.hits.code_lines()
         self.report.account = self.device.leave()
-        if self.learned is not None and self.report.came_to_its_end:
-            from ..values import write_values
-
-            names = vars(sys.modules["__main__"])
-            write_values(Path(self.request.results), self.learned.collect(names))
+        if self.learned is not None:
+            self._write_values()
         self._write_report()
+
+    def _write_values(self) -> None:
+        if not self.report.came_to_its_end:
+            self.learned.stop()
+            return
+        from ..values import write_values
+
+        names = vars(sys.modules["__main__"])
+        write_values(Path(self.request.results), self.learned.collect(names))
 
     def _refused(self, path: str) -> None:
         self.report.refused_write = self.report.refused_write or path
