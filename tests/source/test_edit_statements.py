@@ -114,6 +114,12 @@ def test_after(source: str, expected: str) -> None:
     assert rewritten(source, build) == expected
 
 
+def test_elif_has_no_place_beside_it() -> None:
+    source = "if a:\n    x\n⟦elif b:\n    y⟧\n"
+    assert rewritten(source, lambda doc, node: insert_statement_before(doc, node, "N")) is None  # type: ignore[arg-type]
+    assert rewritten(source, lambda doc, node: insert_statement_after(doc, node, "N")) is None  # type: ignore[arg-type]
+
+
 def test_block_between_two_statements_of_a_line() -> None:
     def build(doc, node):  # type: ignore[no-untyped-def]
         return insert_statement_after(doc, node, "if N:\n    M")

@@ -11,7 +11,6 @@ from ..lex import comments, is_word
 from ..tokens import (
     has_comment,
     in_brackets,
-    is_parenthesised,
     next_token,
     outer_span,
     owns_brackets,
@@ -36,7 +35,7 @@ _TIGHT = (
     ast.JoinedStr,
 )
 #: Tokens next to which any expression stands without parentheses of its own.
-_WALLS_BEFORE = frozenset(["", "(", "[", ",", "=", "return"])
+_WALLS_BEFORE = frozenset(["", "(", "[", ",", "=", "return", "+=", "-=", "*=", "/="])
 _WALLS_AFTER = frozenset(["", ")", "]", ",", ";", "}"])
 
 
@@ -117,7 +116,7 @@ def replace(doc: Document, node: ast.expr, text: str) -> Edits | None:
     if lost:
         return None
     new = text.replace("\n", doc.newline)
-    if not is_parenthesised(doc, node) and _wants_parentheses(doc, span, parsed, text):
+    if outer_span(doc, node) == doc.span(node) and _wants_parentheses(doc, span, parsed, text):
         new = f"({new})"
     if is_word(doc.text[span.end : span.end + 1]) and is_word(new[-1:]):
         new += " "

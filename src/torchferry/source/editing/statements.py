@@ -28,7 +28,12 @@ _OWN_COMMENT = re.compile(
 
 
 def insert_statement_before(doc: Document, statement: ast.stmt, text: str) -> Edits | None:
-    """Put statements before one, above the comment lines that belong to it."""
+    """Put statements before one, above the comment lines that belong to it.
+
+    None for an `elif`, which has no place before it.
+    """
+    if _is_elif(doc, statement):
+        return None
     start = _first_start(doc, statement)
     kind = _standing(doc, start)
     if kind == "line":
@@ -43,7 +48,12 @@ def insert_statement_before(doc: Document, statement: ast.stmt, text: str) -> Ed
 
 
 def insert_statement_after(doc: Document, statement: ast.stmt, text: str) -> Edits | None:
-    """Put statements after one, and after the comment at the end of its line."""
+    """Put statements after one, and after the comment at the end of its line.
+
+    None for an `elif`, which has no place after it.
+    """
+    if _is_elif(doc, statement):
+        return None
     start, end = _first_start(doc, statement), doc.span(statement).end
     if next_token(doc, end) == ";" and not _is_block(statement):
         following = _next_on_line(doc, end)
@@ -171,6 +181,11 @@ def _above_comments(doc: Document, line: int, indent: str) -> int:
 
 def _is_block(statement: ast.stmt) -> bool:
     return hasattr(statement, "body") or hasattr(statement, "cases")
+
+
+def _is_elif(doc: Document, statement: ast.stmt) -> bool:
+    start = doc.span(statement).start
+    return isinstance(statement, ast.If) and doc.text.startswith("elif", start)
 
 
 def _is_simple(text: str) -> bool:
