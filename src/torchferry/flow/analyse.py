@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 _DEEP = 12_000  #: Python frames that nested abstract calls may need
 
 
-def analyse(doc: Document, *, migrating: bool) -> Interp:
+def analyse(
+    doc: Document, *, migrating: bool, buffers: frozenset[tuple[int, str]] = frozenset()
+) -> Interp:
     """Run the device flow over a document.
 
     migrating: follow the placement graph; otherwise note clashes as the source stands.
+    buffers: (id of class, attribute) that will be registered as buffers.
     Raises UnparsableSource when the document is not Python 3.
     """
     ip = Interp(migrating=migrating)
+    ip.buffers = buffers
     unit = Unit(doc, "__main__")
     frame = Frame(None, unit, None, 0)
     frame.vars["__name__"] = Const("__main__")

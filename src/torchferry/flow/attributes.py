@@ -190,6 +190,9 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
 
 def _module_state(ip: Interp, base: Inst, target: ast.Attribute, value: Value, stmt: Any) -> Value:
     """What nn.Module.__setattr__ does: registers modules and parameters, not plain tensors."""
+    if base.cls is not None:
+        key = (id(base.cls.node), target.attr)
+        ip.attr_sets.setdefault(key, []).append((value, stmt, target, ip.frame))
     if isinstance(value, Inst) and value.kind == "module":
         adopt(ip, base, value)
     elif isinstance(value, Choice):
@@ -204,7 +207,8 @@ def _module_state(ip: Interp, base: Inst, target: ast.Attribute, value: Value, s
         old = base.attrs.get(target.attr)
         if isinstance(old, Tensor) and old.flags & BUFFER:
             return Tensor(base.state["var"], base.state["dev"], BUFFER, value.why)
-        ip.note("module-attribute", base, target, value, stmt, ip.frame)
+        if base.cls is not None and (id(base.cls.node), target.attr) in ip.buffers:
+            return Tensor(base.state["var"], base.state["dev"], BUFFER, value.why)
         if value.flags & (PARAM | BUFFER):
             return Tensor(value.var, value.dev, value.flags & ~(PARAM | BUFFER), value.why)
     return value

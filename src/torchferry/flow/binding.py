@@ -15,6 +15,7 @@ from .values import (
     Array,
     Batch,
     Const,
+    Device,
     Func,
     HostObject,
     Inst,
@@ -77,6 +78,8 @@ def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:
             value = bound_tensor(ip, value, target, "bind", stmt)
         elif type(value) is Batch and not value.whole:
             value = bound_tensor(ip, value, target, "bind", stmt)
+        elif type(value) is Device or type(value) is Const:
+            _note_device(ip, target.id, value, stmt)
         ip.store(target.id, value)
     elif kind is ast.Tuple or kind is ast.List:
         unpack(ip, target.elts, value, stmt)
@@ -90,6 +93,17 @@ def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:
         set_item(ip, target, value)
     elif kind is ast.Starred:
         assign(ip, target.value, Seq("list", None, value), stmt)
+
+
+def _note_device(ip: Interp, name: str, value: Device | Const, stmt: Any) -> None:
+    bits = value.bits if isinstance(value, Device) else _DEVICE_STRINGS.get(str(value.value), 0)
+    if bits and stmt is not None:
+        func = ip.frame.func
+        owner = func.node if isinstance(func, Func) else None
+        ip.device_names.append((owner, name, stmt, bits))
+
+
+_DEVICE_STRINGS = {"cpu": 1, "cuda": 2, "cuda:0": 2, "mps": 2, "xpu": 2}
 
 
 def unpack(ip: Interp, targets: list[Any], value: Value, stmt: Any) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .graph import Graph
 from .join import join, join_slot, similar
 from .state import MISSING, Frame, Trail
-from .values import NONE, UNKNOWN, Bound, Class, Ext, Func, Inst, Seq, Value
+from .values import NONE, UNKNOWN, Bound, Class, Ext, Func, Inst, Seq, Tensor, Value
 
 if TYPE_CHECKING:
     from torchferry.source.document import Document
@@ -66,7 +66,14 @@ class Interp:
         self.in_module_init: list[Class] = []
         self.calls_of: dict[int, list[Any]] = {}
         self.facts: dict[str, list[Any]] = {}
-        self.generators: dict[int, bool] = {}
+        #: where a name is bound to a device: (function or None, name, statement, bits)
+        self.device_names: list[tuple[Any, str, Any, int]] = []
+        #: variables of tensor arguments: id(function) -> parameter -> variables (-1: no tensor)
+        self.param_vars: dict[int, dict[str, set[int]]] = {}
+        #: what modules keep: (id(class), attribute) -> (value, statement, target, frame)
+        self.attr_sets: dict[tuple[int, str], list[Any]] = {}
+        self.self_devices: set[int] = set()
+        self.buffers: frozenset[tuple[int, str]] = frozenset()
         from .expressions import EVAL
         from .statements import EXEC
 
@@ -202,7 +209,14 @@ class Interp:
         if func.cls is None and func.frame.cls is not None:
             frame.cls = func.frame.cls
         bind_arguments(self, frame, func, args, kwargs, receiver)
+        if self.migrating:
+            self._note_arguments(frame, func)
         return self.run_frame(frame, func)
+
+    def _note_arguments(self, frame: Frame, func: Func) -> None:
+        known = self.param_vars.setdefault(id(func.node), {})
+        for name, value in frame.vars.items():
+            known.setdefault(name, set()).add(value.var if type(value) is Tensor else -1)
 
     def run_frame(self, frame: Frame, func: Func) -> Value:
         """Run a function's body in its frame; the join of what it returns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .engine import migrate_document
 from .model import Migration, MigrationOptions, Plan, PlanItem
 
-__all__ = ["Migration", "MigrationOptions", "Plan", "PlanItem"]
+__all__ = ["Migration", "MigrationOptions", "Plan", "PlanItem", "migrate_document"]

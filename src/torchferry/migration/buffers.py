@@ -1,0 +1,65 @@
+"""Which plain tensor attributes of modules become buffers."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from torchferry.flow.values import LEAF, PARAM, Func, Tensor
+
+if TYPE_CHECKING:
+    from torchferry.flow.interp import Interp
+
+
+def find_buffers(ip: Interp, device_side: set[int]) -> dict[tuple[int, str], ast.Assign]:
+    """(id of class, attribute) -> the assignment in __init__ that becomes register_buffer.
+
+    Only where every assignment of the attribute stores a tensor, and the first stands in
+    `__init__` behind `super().__init__()`: a buffer refuses what is no tensor.
+    """
+    found = {}
+    for key, sets in ip.attr_sets.items():
+        stmt = _eligible(ip, sets, device_side)
+        if stmt is not None:
+            found[key] = stmt
+    return found
+
+
+def _eligible(ip: Interp, sets: list[Any], device_side: set[int]) -> ast.Assign | None:
+    value, stmt, target, frame = sets[0]
+    func = frame.func
+    if not isinstance(func, Func) or func.name != "__init__" or not isinstance(stmt, ast.Assign):
+        return None
+    if len(stmt.targets) != 1 or stmt.targets[0] is not target:
+        return None
+    for other, other_stmt, _, _ in sets:
+        if not isinstance(other, Tensor) or other.flags & (LEAF | PARAM | 128):
+            return None
+        if other_stmt is None:
+            return None
+    if any(s is not stmt and f.func is func for _, s, _, f in sets):
+        return None
+    var = ip.graph.find(value.var)
+    if var < 2 or var not in device_side or value.why is None:
+        return None
+    line = getattr(value.why.node, "lineno", 0)
+    if value.why.unit is not frame.unit or not func.node.lineno <= line <= func.node.end_lineno:
+        return None
+    if not _super_called(func.node, stmt):
+        return None
+    return stmt if _plain_self(target, func.node) else None
+
+
+def _super_called(function: Any, stmt: ast.stmt) -> bool:
+    for node in function.body:
+        if node.lineno >= stmt.lineno:
+            return False
+        for part in ast.walk(node):
+            if isinstance(part, ast.Attribute) and part.attr == "__init__":
+                return True
+    return False
+
+
+def _plain_self(target: ast.Attribute, function: Any) -> bool:
+    args = function.args.posonlyargs + function.args.args
+    return bool(args) and isinstance(target.value, ast.Name) and target.value.id == args[0].arg

@@ -1,0 +1,156 @@
+"""Which device expression stands at a place, and the declaration of one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torchferry.core.edit import Fix
+from torchferry.flow.values import Device
+from torchferry.source.build import insert_after_imports
+
+from .scopes import Scopes, parameters, rebinds
+
+if TYPE_CHECKING:
+    from torchferry.flow.interp import Interp
+    from torchferry.source.document import Document
+
+_AUTO = {
+    "auto": '{torch}.device("cuda" if {torch}.cuda.is_available() else "cpu")',
+    "cuda": '{torch}.device("cuda" if {torch}.cuda.is_available() else "cpu")',
+    "mps": '{torch}.device("mps" if {torch}.backends.mps.is_available() else "cpu")',
+    "xpu": '{torch}.device("xpu" if {torch}.xpu.is_available() else "cpu")',
+    "accelerator": (
+        "{torch}.accelerator.current_accelerator() "
+        'if {torch}.accelerator.is_available() else {torch}.device("cpu")'
+    ),
+}
+
+
+@dataclass(slots=True)
+class DeviceNames:
+    """Finds the device expression for a node; remembers whether a declaration is needed."""
+
+    doc: Document
+    ip: Interp
+    scopes: Scopes
+    device_side: set[int]
+    wanted: str  #: the option --device
+    name: str = ""  #: the file's device, its own or the one to declare
+    first_line: int = 10**9  #: first line of module-level code that needs the declaration
+    declare: bool = False
+    _module_names: list[tuple[str, int]] = field(default_factory=list)
+    _local: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for owner, name, stmt, bits in self.ip.device_names:
+            if bits != 2 or not isinstance(stmt, (ast.Assign, ast.AnnAssign)):
+                continue
+            entry = (name, stmt.lineno)
+            if owner is None:
+                if self._at_top(stmt):
+                    self._module_names.append(entry)
+            else:
+                self._local.setdefault(id(owner), []).append(entry)
+
+    def _at_top(self, stmt: ast.stmt) -> bool:
+        parent = self.scopes.parents.get(id(stmt))
+        return isinstance(parent, (ast.Module, ast.If, ast.Try))
+
+    def at(self, node: ast.AST) -> str:
+        """The expression that gives the device at `node`."""
+        chain = self.scopes.chain(node)
+        line = getattr(node, "lineno", 0)
+        for scope in chain:
+            if not isinstance(scope, ast.ClassDef):
+                found = self._in_function(scope, line)
+                if found:
+                    return found
+        return self._of_file(chain, line, node)
+
+    def _in_function(self, scope: Any, line: int) -> str:
+        names = parameters(scope)
+        if "device" in names and not rebinds(scope, "device"):
+            return "device"
+        for name, bound in self._local.get(id(scope), ()):
+            if bound < line:
+                return name
+        vars_of = self.ip.param_vars.get(id(scope), {})
+        first = names[0] if names else ""
+        for name in names:
+            found = vars_of.get(name)
+            if not found or -1 in found or rebinds(scope, name):
+                continue
+            if all(self.ip.graph.find(v) in self.device_side for v in found):
+                return f"{name}.device"
+        owner = self.scopes.parents.get(id(scope))
+        if isinstance(owner, ast.ClassDef) and first:
+            return self._of_object(scope, owner, first)
+        return ""
+
+    def _of_object(self, scope: Any, owner: ast.ClassDef, first: str) -> str:
+        """`self.device` where the class keeps one, set before this method runs."""
+        if getattr(scope, "name", "") == "__init__":
+            return ""
+        for cls in self.ip.classes:
+            if cls.node is owner and id(owner) in self.ip.self_devices:
+                return f"{first}.device"
+        return ""
+
+    def _of_file(self, chain: list[Any], line: int, node: ast.AST) -> str:
+        in_function = any(not isinstance(s, ast.ClassDef) for s in chain)
+        for name, bound in self._module_names:
+            shadowed = any(
+                not isinstance(s, ast.ClassDef) and (name in parameters(s) or rebinds(s, name))
+                for s in chain
+            )
+            if not shadowed and (in_function or bound < line):
+                return name
+        if not self.name:
+            self.name = self.scopes.free_name("device")
+        self.declare = True
+        if not in_function:
+            top = self.scopes.top_statement(node)
+            self.first_line = min(self.first_line, top.lineno if top is not None else line)
+        return self.name
+
+    def declaration(self) -> tuple[Fix, ...] | None:
+        """The fixes that declare the device; None when no place is early enough."""
+        if not self.declare:
+            return ()
+        torch, line = self._torch_name()
+        text = _AUTO.get(self.wanted, self.wanted).format(torch=torch or "torch")
+        lines = f"{self.name} = {text}"
+        if not torch:
+            lines = "import torch\n\n" + lines
+        before = self.first_line if self.first_line < 10**9 else None
+        edits = insert_after_imports(self.doc, lines, before, line or None)
+        if edits is None:
+            edits = insert_after_imports(self.doc, lines, None, line or None)
+            if edits is None or before is not None:
+                return None
+        return (Fix("declare the device", edits, group="migration"),)
+
+    def _torch_name(self) -> tuple[str, int]:
+        for stmt in self.scopes.tree.body:
+            stack: list[Any] = [stmt]
+            if isinstance(stmt, (ast.If, ast.Try)):
+                stack = list(stmt.body)
+            for one in stack:
+                if isinstance(one, ast.Import):
+                    for alias in one.names:
+                        if alias.name == "torch" or (
+                            alias.asname is None and alias.name.startswith("torch.")
+                        ):
+                            return alias.asname or "torch", one.end_lineno or one.lineno
+        return "", 0
+
+
+def self_devices(ip: Interp) -> set[int]:
+    """Classes whose instances keep a device in `self.device`."""
+    return {
+        class_id
+        for (class_id, attr), sets in ip.attr_sets.items()
+        if attr == "device" and all(isinstance(v, Device) for v, *_ in sets)
+    }
