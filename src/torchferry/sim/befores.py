@@ -1,4 +1,4 @@
-"""What has to be looked at before an operator runs: generators, arguments that stay on the CPU."""
+"""What is looked at around an operator: generators, arguments and results that stay on the CPU."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchferry.sim.errors import raise_device_error
+from torchferry.sim.generators import default_generators, generator_device
 from torchferry.sim.messages import generator_message
 from torchferry.sim.operators import Before, Operator
 from torchferry.sim.tags import CPU, device_named, device_number
@@ -31,18 +32,22 @@ def _generator(
     kwargs: dict[str, Any],
     device: int,
 ) -> Call:
-    """A generator must be of the tensor's device."""
+    """A generator must be of the tensor's device; a GPU may have its own stream of numbers."""
     generator = kwargs.get("generator")
-    if generator is None and "generator" in operator.arguments:
-        place = operator.arguments.index("generator")
-        generator = args[place] if place < len(args) else None
+    place = operator.arguments.index("generator") if "generator" in operator.arguments else -1
+    if generator is None and 0 <= place < len(args):
+        generator = args[place]
     if generator is not None:
-        found = session.generator_device(generator)
+        found = generator_device(generator)
         if (found >= 0) != (device >= 0):
             raise_device_error("generator", generator_message(device, found), operator.name)
         return args, kwargs
-    if device >= 0 and session.device_rng:
-        return session.with_device_generator(operator, args, kwargs, device)
+    if device >= 0 and session.device_rng and place >= 0:
+        own = default_generators()[device]
+        if place < len(args):
+            args = (*args[:place], own, *args[place + 1 :])
+        else:
+            kwargs = {**kwargs, "generator": own}
     return args, kwargs
 
 

@@ -15,7 +15,7 @@ from torchferry.sim.messages import (
 )
 from torchferry.sim.operators import Check, Operator
 from torchferry.sim.tables import families
-from torchferry.sim.tags import CPU, FLOATING, device_named, device_number
+from torchferry.sim.tags import CPU, FLOATING, device_named, device_number, tag_of
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
@@ -34,6 +34,10 @@ def settle(
     tensors = list(_tensors(operator, args, kwargs))
     if not tensors:
         return CPU
+    if session.lenient:
+        tensors = [
+            (n, t, FLOATING if d == CPU and tag_of(t) is None else d) for n, t, d in tensors
+        ]
     tensors = _land(session, tensors)
     devices = {device for _, _, device in tensors}
     if len(devices) == 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchferry.sim import checks
+from torchferry.sim import checks, failures
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.operators import Operator
 from torchferry.sim.places import user_frame
@@ -39,7 +39,11 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             del kwargs["pin_memory"]
         if before is not None:
             args, kwargs = before(session, operator, args, kwargs, device)
-        out = call(*args, **kwargs)
+        try:
+            out = call(*args, **kwargs)
+        except (RuntimeError, IndexError) as error:
+            failures.translate(session, operator, device, args, error)
+            raise
         frame = user_frame(2)
         code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
         try:

@@ -23,13 +23,32 @@ class GpuGenerator(_Generator):  # type: ignore[misc]
     def device(self) -> torch.device:
         return device_named(self._ferry_device)
 
+    def __del__(self) -> None:
+        _on_gpu.pop(self._cdata, None)
+
     def __reduce__(self) -> Any:
         return _rebuild, (self._ferry_device, self.get_state())
 
 
-def _rebuild(device: int, rng_state: torch.Tensor) -> GpuGenerator:
+#: Pointer of a GPU's generator -> device number: operators see another Python object for it.
+_on_gpu: dict[int, int] = {}
+
+
+def make_generator(device: int) -> GpuGenerator:
+    """A generator of a GPU (a number)."""
     generator = GpuGenerator()
     generator._ferry_device = device
+    _on_gpu[generator._cdata] = device
+    return generator
+
+
+def generator_device(generator: torch.Generator) -> int:
+    """Device number of a generator."""
+    return _on_gpu.get(generator._cdata, CPU)
+
+
+def _rebuild(device: int, rng_state: torch.Tensor) -> GpuGenerator:
+    generator = make_generator(device)
     generator.set_state(rng_state)
     return generator
 
@@ -45,9 +64,7 @@ class _Meta(type):
         where = torch.device("cpu" if device is None else device)
         if where.type != "cuda":
             return _Generator(device=where)
-        generator = GpuGenerator()
-        generator._ferry_device = number_of(state.current(), where)
-        return generator
+        return make_generator(number_of(state.current(), where))
 
 
 class Generator(metaclass=_Meta):
@@ -61,9 +78,7 @@ def default_generators() -> tuple[torch.Generator, ...]:
     for index in range(session.gpus):
         generator = session.generators.get(index)
         if generator is None:
-            generator = GpuGenerator()
-            generator._ferry_device = index
-            session.generators[index] = generator
+            generator = session.generators[index] = make_generator(index)
         found.append(generator)
     return tuple(found)
 

@@ -152,7 +152,12 @@ def set_default_tensor_type(wanted: Any) -> None:
         raise TypeError(f"invalid type object: {text}")
     torch.set_default_dtype(DTYPES[name])
     session = state.current()
-    session.legacy_device = session.index_of(torch.device("cuda")) if ".cuda." in text else CPU
+    if ".cuda." in text:
+        session.legacy_device = session.index_of(torch.device("cuda"))
+        torch.set_default_device("cuda")
+    elif session.legacy_device >= 0:
+        session.legacy_device = CPU
+        torch.set_default_device(None)
 
 
 def install(patcher: Patcher) -> None:

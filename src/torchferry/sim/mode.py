@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torchferry.sim import checks, factories, operators
+from torchferry.sim import checks, factories, failures, operators
 from torchferry.sim.memory import OutOfMemory
+from torchferry.sim.tables import families
 from torchferry.sim.places import internal_files, is_internal, user_frame
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
     DeviceTag,
     HostTag,
+    nbytes_of,
     set_tag,
     storage_of,
     tag_of,
@@ -111,7 +113,7 @@ def _copy_runner(session: Session, operator: operators.Operator) -> Runner:
         elif there != here and here != FLOATING and there != FLOATING:
             lazy = bool(args[2]) if len(args) > 2 else bool(kwargs.get("non_blocking", False))
             pinned = bool((origin is not None and origin.pinned) or (to is not None and to.pinned))
-            counter.move(here, there, target.nbytes, pinned, lazy)
+            counter.move(here, there, nbytes_of(target), pinned, lazy)
             if there <= CPU and not lazy:
                 counter.wait("copy to the host")
             checks.carry_gradient_home(session, source, here)
@@ -142,6 +144,7 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
     # The hot path: everything it needs is a local, and the walk to the user's frame is inlined.
     call, name, short = operator.func._op, operator.name, operator.short
     before, waits = operator.before, operator.waits
+    on_host = families.HOST_RESULTS.get(short)
     counter, memory = session.counter, session.memory
     counts, codes = counter.operators, counter.codes
     files, getframe = internal_files, sys._getframe
@@ -174,9 +177,15 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
             device = checks.settle(session, operator, args, kwargs)
         if before is not None:
             args, kwargs = before(session, operator, args, kwargs, device)
-        out = call(*args, **kwargs)
+        try:
+            out = call(*args, **kwargs)
+        except (RuntimeError, IndexError) as error:
+            failures.translate(session, operator, device, args, error)
+            raise
         if device == _NONE:
             device = CPU
+        if on_host is not None:
+            _tag_on_host(out, on_host, short)
         frame = getframe(2)
         filename = frame.f_code.co_filename
         while files[filename] if filename in files else is_internal(filename):
@@ -195,7 +204,8 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
                     if device >= 0:
                         storage._ferry = DeviceTag(device, nbytes, short, code, lasti, memory)
                     else:
-                        storage._ferry = HostTag(device, nbytes, short, code, lasti)
+                        where = FLOATING if session.lenient else device
+                        storage._ferry = HostTag(where, nbytes, short, code, lasti)
                 else:
                     nbytes = out.nbytes
             else:
@@ -217,6 +227,11 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
         return out
 
     return run
+
+
+def _tag_on_host(out: Any, positions: tuple[int, ...], operator: str) -> None:
+    for position in positions:
+        set_tag(out[position], HostTag(CPU, 0, operator, None, 0))
 
 
 class _Mixed(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +16,7 @@ class Patcher:
     def __init__(self) -> None:
         self._undo: list[tuple[Any, str, Any]] = []
         self._copies: dict[int, tuple[Any, Any]] = {}
+        self._callbacks: list[Callable[[], None]] = []
 
     def set(self, owner: Any, name: str, value: Any, *, copies: bool = False) -> None:
         """Set `owner.name` to `value`.
@@ -28,6 +30,10 @@ class Patcher:
             self._copies[id(original)] = (original, value)
         self._undo.append((owner, name, own))
         setattr(owner, name, value)
+
+    def on_undo(self, callback: Callable[[], None]) -> None:
+        """Call `callback` when everything is restored."""
+        self._callbacks.append(callback)
 
     def replace_copies(self) -> None:
         """Replace what user modules imported by `from torch import ...` before."""
@@ -58,6 +64,8 @@ class Patcher:
             else:
                 setattr(owner, name, own)
         self._copies.clear()
+        while self._callbacks:
+            self._callbacks.pop()()
 
 
 def _user_modules() -> list[ModuleType]:

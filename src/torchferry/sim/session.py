@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import torch
 
@@ -20,16 +20,13 @@ from torchferry.sim.tags import (
     HostTag,
     device_named,
     device_number,
+    nbytes_of,
     new_tag,
     set_tag,
     storage_of,
     tag_of,
 )
 from torchferry.trace import Account, Event, Header
-
-if TYPE_CHECKING:
-    from torchferry.sim.operators import Operator
-
 
 class Session:
     """A simulated machine with `gpus` GPUs, as `with simulate() as gpu` gives it."""
@@ -58,8 +55,12 @@ class Session:
         self.mode = SimulationMode(self)
         #: Device of `torch.set_default_tensor_type(torch.cuda.FloatTensor)`; CPU else.
         self.legacy_device = CPU
+        #: What `torch.set_default_device` had set when the session began.
+        self.default_device: Any = None
         self.process = os.getpid()
         self.generators: dict[int, torch.Generator] = {}
+        #: Above 0: tensors without a tag are not known to be the user's own CPU tensors.
+        self.lenient = 0
         self._local = threading.local()
 
     # What the user may ask -----------------------------------------------------------------
@@ -167,7 +168,7 @@ class Session:
         out = _plain_copy(tensor, dtype, memory_format)
         if source != device:
             pinned = origin is not None and origin.pinned
-            self.counter.move(source, device, out.nbytes, pinned, non_blocking)
+            self.counter.move(source, device, nbytes_of(out), pinned, non_blocking)
             if device == CPU and not non_blocking:
                 self.counter.wait("copy to the host")
         self._tag_copy(out, device, origin)
@@ -207,30 +208,6 @@ class Session:
         )
         raise_device_error("out-of-memory", message, operator, error=torch.cuda.OutOfMemoryError)
 
-    # Random numbers ------------------------------------------------------------------------
-
-    def generator_device(self, generator: torch.Generator) -> int:
-        """Device number of a generator."""
-        return int(getattr(generator, "_ferry_device", CPU))
-
-    def device_generator(self, device: int) -> torch.Generator:
-        """Default generator of a GPU (used with `rng="device"`)."""
-        generator = self.generators.get(device)
-        if generator is None:
-            generator = self.generators[device] = torch._C.Generator()
-        return generator
-
-    def with_device_generator(
-        self, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], device: int
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments of a random operator that draws from the GPU's own generator."""
-        if "generator" in operator.arguments:
-            place = operator.arguments.index("generator")
-            if place < len(args):
-                args = (*args[:place], self.device_generator(device), *args[place + 1 :])
-            else:
-                kwargs = {**kwargs, "generator": self.device_generator(device)}
-        return args, kwargs
 
 
 def _plain_copy(
@@ -240,7 +217,11 @@ def _plain_copy(
     guard = torch._C._DisableTorchDispatch()
     try:
         if dtype is None or dtype == tensor.dtype:
+            if memory_format is torch.preserve_format:
+                return tensor.clone()  # sparse tensors refuse the argument
             return tensor.clone(memory_format=memory_format)
+        if memory_format is torch.preserve_format:
+            return tensor.to(dtype)
         return torch.ops.aten._to_copy.default(tensor, dtype=dtype, memory_format=memory_format)
     finally:
         del guard

@@ -14,13 +14,17 @@ import torch
 from torchferry.sim import (
     constructors,
     legacy_types,
+    autocast,
+    backward,
+    compiling,
+    composites,
     recurrent,
     state,
     storage_methods,
     tensor_methods,
     threads,
 )
-from torchferry.sim.cuda import accelerator, driver, seeds, streams
+from torchferry.sim.cuda import accelerator, comm, driver, seeds, streams
 from torchferry.sim.messages import TORCH_VERSION
 from torchferry.sim.patching import Patcher
 from torchferry.sim.session import Session
@@ -39,6 +43,11 @@ _INSTALLERS = (
     seeds,
     constructors,
     recurrent,
+    composites,
+    comm,
+    autocast,
+    backward,
+    compiling,
     threads,
 )
 _lock = threading.RLock()
@@ -82,6 +91,7 @@ class simulate:  # noqa: N801
             state.push(session)
             if state.depth() == 1:
                 _install()
+        session.default_device = saved_default_device()
         session.mode.__enter__()
         self._sessions.append(session)
         return session
@@ -94,6 +104,7 @@ class simulate:  # noqa: N801
     ) -> None:
         session = self._sessions.pop()
         session.mode.__exit__(kind, error, traceback)
+        restore_default_device(session.default_device)
         with _lock:
             last = state.depth() == 1
             if last:
@@ -109,6 +120,18 @@ class simulate:  # noqa: N801
                 return function(*args, **kwargs)
 
         return run  # type: ignore[return-value]
+
+
+def saved_default_device() -> Any:
+    """What `torch.set_default_device` has set, None where nothing."""
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return None if context is None else context.device
+
+
+def restore_default_device(device: Any) -> None:
+    """Take back what the program set as default device."""
+    if saved_default_device() != device:
+        torch.set_default_device(device)
 
 
 def _install() -> None:

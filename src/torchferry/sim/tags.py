@@ -108,11 +108,13 @@ def device_number(tensor: Any) -> int:
 
 
 def set_tag(tensor: Any, tag: HostTag) -> None:
-    """Tag `tensor`'s storage, or the tensor itself where it has none."""
+    """Tag `tensor`'s storage; where it has none, the tensor itself and the parts inside."""
     try:
         storage_of(tensor)._ferry = tag
     except (NotImplementedError, RuntimeError):
         setattr(tensor, ATTRIBUTE, tag)
+        for part in _sparse_parts(tensor):
+            set_tag(part, HostTag(tag.device, 0, tag.operator, tag.code, tag.lasti))
 
 
 _DEVICES: dict[int, torch.device] = {CPU: torch.device("cpu"), FLOATING: torch.device("cpu")}
@@ -139,7 +141,7 @@ def tag_results(
             nbytes: int = storage.nbytes()
             storage._ferry = new_tag(device, nbytes, operator, code, lasti, memory)
             return nbytes
-        return int(out.nbytes)
+        return nbytes_of(out)
     if isinstance(out, (tuple, list)):
         return sum(tag_results(item, device, operator, code, lasti, memory) for item in out)
     return 0
@@ -166,6 +168,14 @@ def _sparse_parts(tensor: Any) -> list[Any]:
     if layout in (torch.sparse_csc, torch.sparse_bsc):
         return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
     return []
+
+
+def nbytes_of(tensor: Any) -> int:
+    """Bytes of a tensor's elements; of its parts for a sparse one."""
+    try:
+        return int(tensor.nbytes)
+    except (NotImplementedError, RuntimeError):
+        return sum(nbytes_of(part) for part in _sparse_parts(tensor))
 
 
 def new_tag(

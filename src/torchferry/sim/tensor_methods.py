@@ -29,6 +29,7 @@ _Base: Any = torch._C.TensorBase
 _device = _Base.device.__get__
 _is_cuda = _Base.is_cuda.__get__
 _is_cpu = _Base.is_cpu.__get__
+_grad = _Base.grad
 _originals: dict[str, Any] = {}
 
 
@@ -254,6 +255,21 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
         counter.paused -= 1
 
 
+def set_grad(self: Tensor, grad: Tensor | None) -> None:
+    if isinstance(grad, Tensor):
+        home, here = device_number(self), device_number(grad)
+        if home != here and here != FLOATING and home != FLOATING:
+            raise_device_error(
+                "mixed-devices",
+                f"attempting to assign a gradient with device type '{device_named(here).type}' to "
+                f"a tensor with device type '{device_named(home).type}'. Please ensure that the "
+                "gradient and the tensor are on the same device",
+                "grad",
+                [("self", self), ("grad", grad)],
+            )
+    _grad.__set__(self, grad)
+
+
 def deprecated_cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """`x.cuda(async=True)` cannot be written any more; kept for `**{"async": True}`."""
     if "async" in kwargs:
@@ -268,6 +284,7 @@ def install(patcher: Patcher) -> None:
         _originals.setdefault(name, getattr(Tensor, name))
     for name, getter in (("device", device), ("is_cuda", is_cuda), ("is_cpu", is_cpu)):
         patcher.set(Tensor, name, property(getter))
+    patcher.set(Tensor, "grad", property(_grad.__get__, set_grad, _grad.__delete__))
     methods = {
         "get_device": get_device,
         "to": to,

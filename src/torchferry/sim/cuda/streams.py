@@ -63,6 +63,9 @@ class Stream:
     def query(self) -> bool:
         return True
 
+    def is_capturing(self) -> bool:
+        return False
+
     def synchronize(self) -> None:
         state.current().counter.wait("stream.synchronize")
 

@@ -1,0 +1,38 @@
+"""What the autograd engine checks of the gradients that a backward pass starts from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchferry.sim.errors import raise_device_error
+from torchferry.sim.patching import Patcher
+from torchferry.sim.tags import FLOATING, device_named, device_number
+
+
+def install(patcher: Patcher) -> None:
+    """Check the devices of `grad_tensors` and `grad_outputs`."""
+    original: Any = torch.autograd._make_grads
+
+    def make_grads(outputs: Any, grads: Any, *args: Any, **kwargs: Any) -> Any:
+        for index, (out, grad) in enumerate(zip(outputs, grads, strict=False)):
+            if isinstance(out, torch.Tensor) and isinstance(grad, torch.Tensor):
+                _check(index, out, grad)
+        return original(outputs, grads, *args, **kwargs)
+
+    patcher.set(torch.autograd, "_make_grads", make_grads)
+
+
+def _check(index: int, out: torch.Tensor, grad: torch.Tensor) -> None:
+    home, here = device_number(out), device_number(grad)
+    if home == here or FLOATING in (home, here) or grad.dim() == 0:
+        return
+    node = "Function" if out.grad_fn is None else f"Function {out.grad_fn.name()}"
+    raise_device_error(
+        "mixed-devices",
+        f"{node} returned an invalid gradient at index {index} - expected device "
+        f"{device_named(home)} but got {device_named(here)}",
+        "backward",
+        [("tensor", out), ("gradient", grad)],
+    )
