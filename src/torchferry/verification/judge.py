@@ -7,9 +7,9 @@ from pathlib import Path
 from .options import VerifyOptions
 from .request import Report, Status, Where
 from .runs import Run, Runner
-from .text_comparison import Reference, compare_text, reference, with_gpu_output
+from .text_comparison import TextDifference, compare_text, reference, without_device_lines
 from .tolerance import EXACT, SAME_CPU, Tolerance
-from .values import TensorValue, compare_values
+from .values import compare_values
 from .verdict import Difference, EditedLines, Evidence, Outcome, Role, Verdict
 
 _STREAMS = ("stdout", "stderr")
@@ -145,30 +145,46 @@ class Judge:
         evidence = Evidence()
         found: Difference | None = None
         for stream in _STREAMS:
-            known = self._reference(run, stream, same_device)
-            result = compare_text(
-                known,
-                getattr(run, stream),
-                text,
-                same_device=same_device,
-                warnings=stream == "stdout",
-            )
-            if result.difference is not None and found is None:
-                found = Difference(run.role, stream, text=result.difference)
-            evidence.numbers += result.numbers
-            evidence.lines += result.lines
-            evidence.largest_difference = max(
-                evidence.largest_difference, result.largest_difference
-            )
-            evidence.unstable_lines += known.left_out
-            evidence.device_lines += result.device_lines
+            difference = self._compare_stream(run, stream, text, same_device, evidence)
+            if difference is not None and found is None:
+                found = Difference(run.role, stream, text=difference)
         return self._compare_tensors(run, tensors, found, evidence), evidence
+
+    def _compare_stream(
+        self, run: Run, stream: str, tolerance: Tolerance, same_device: bool, evidence: Evidence
+    ) -> TextDifference | None:
+        assert self.first is not None
+        assert self.second is not None
+        # what `warnings` writes tells the line of the source, and may come once more or less
+        options = {"same_device": same_device, "warnings": stream == "stdout"}
+        printed = getattr(run, stream)
+        known = reference(getattr(self.first, stream), getattr(self.second, stream), **options)
+        evidence.unstable_lines += known.left_out
+        result = compare_text(known, printed, tolerance, **options)
+        gpu = self.gpu_original
+        if result.difference is not None and gpu is not None and run.role is Role.MIGRATED_GPU:
+            there, ended = getattr(gpu, stream), gpu.report.came_to_its_end
+            own, pairs = without_device_lines(known, there, ended, **options)
+            again = compare_text(own, printed, tolerance, **options)
+            if again.same and ended:
+                again.difference = compare_text(
+                    reference(there, there, **options), printed, tolerance, **options
+                ).difference
+            if again.same and again.lines > len(pairs):
+                evidence.device_lines += pairs
+                result = again
+        evidence.numbers += result.numbers
+        evidence.lines += result.lines
+        evidence.largest_difference = max(evidence.largest_difference, result.largest_difference)
+        evidence.device_lines += result.device_lines
+        return result.difference
 
     def _compare_tensors(
         self, run: Run, tolerance: Tolerance, found: Difference | None, evidence: Evidence
     ) -> Difference | None:
-        first, second = self._value_references(run)
-        result = compare_values(first, second, run.values, tolerance)
+        assert self.first is not None
+        assert self.second is not None
+        result = compare_values(self.first.values, self.second.values, run.values, tolerance)
         evidence.tensors, evidence.elements = result.tensors, result.elements
         evidence.unmatched_tensors = list(result.unmatched)
         evidence.unstable_tensors = list(result.unstable)
@@ -176,25 +192,6 @@ class Judge:
         if found is None and result.difference is not None:
             return Difference(run.role, tensor=result.difference)
         return found
-
-    def _reference(self, run: Run, stream: str, same_device: bool) -> Reference:
-        assert self.first is not None
-        assert self.second is not None
-        options = {"same_device": same_device, "warnings": stream == "stdout"}
-        known = reference(getattr(self.first, stream), getattr(self.second, stream), **options)
-        if self.gpu_original is not None and run.role is Role.MIGRATED_GPU:
-            ended = self.gpu_original.report.came_to_its_end
-            printed = getattr(self.gpu_original, stream)
-            return with_gpu_output(known, printed, ended, **options)
-        return known
-
-    def _value_references(self, run: Run) -> tuple[dict[str, TensorValue], dict[str, TensorValue]]:
-        assert self.first is not None
-        assert self.second is not None
-        gpu = self.gpu_original
-        if gpu is not None and run.role is Role.MIGRATED_GPU and gpu.report.came_to_its_end:
-            return gpu.values, gpu.values
-        return self.first.values, self.second.values
 
     # ---- writing the verdict
 
@@ -219,6 +216,7 @@ class Judge:
             gpu="real" if self.where is Where.REAL else "simulated",
             gpu_name=report.gpu_name if report else "",
             changed=self.runner.rewrite.changed,
+            texts=self.runner.rewrite.texts,
             difference=difference,
             device_error=shown.report.device_error if shown else None,
             traceback=shown.report.traceback if shown else "",

@@ -22,6 +22,11 @@ class Rewrite:
         """Whether any line differs."""
         return any(self.edited_lines.values())
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The new contents as text, for showing."""
+        return {str(path): data.decode("utf-8", "replace") for path, data in self.files.items()}
+
 
 def rewrite_of(files: Mapping[Path, bytes]) -> Rewrite:
     """A rewrite of files that exist. Raises UnreadableSource."""

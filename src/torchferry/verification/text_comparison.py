@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from .alignment import Block, align
 from .printed import Kind, Line, Token, device_names, lines_of
@@ -84,50 +85,45 @@ def reference(
     return known
 
 
-def with_gpu_output(
+def without_device_lines(
     known: Reference,
     text: str,
     ended: bool,
     *,
     same_device: bool = False,
     warnings: bool = True,
-) -> Reference:
-    """`known`, where it differs from what the original itself prints on a GPU.
+) -> tuple[Reference, list[tuple[str, str]]]:
+    """`known` without what the original itself prints otherwise on a GPU, and those lines.
 
-    A program that asks for a GPU prints other things where there is one, and rightly so. Where it
-    came to its end there, its output there is the reference; where it failed, what differs up to
-    that point is left out.
+    A program that asks for a GPU rightly prints other things where there is one. `text` is what the
+    original printed on the GPU; where it did not come to its end there (`ended`), what it left
+    unprinted stays.
     """
     lines = lines_of(text, same_device=same_device, warnings=warnings)
     blocks = align([line.shape for line in known.lines], [line.shape for line in lines])
-    changed = Reference(lines) if ended else known
+    found = Reference(
+        known.lines,
+        dict(known.unstable_tokens),
+        set(known.unstable_lines),
+        set(known.passing_shapes),
+    )
+    pairs: list[tuple[str, str]] = []
     for at, block in enumerate(blocks):
-        if not block.same:
-            if ended or at == len(blocks) - 1:
-                continue
-            changed.unstable_lines.update(range(block.a_start, block.a_end))
-            changed.passing_shapes.update(line.shape for line in lines[block.b_start : block.b_end])
-            continue
-        for i, j in zip(
-            range(block.a_start, block.a_end), range(block.b_start, block.b_end), strict=True
-        ):
-            if ended:
-                _carry_over(known, i, changed, j)
-            else:
-                differing = _differing(known.lines[i], lines[j])
-                if differing:
-                    before = known.unstable_tokens.get(i, frozenset())
-                    changed.unstable_tokens[i] = before | differing
-    changed.passing_shapes |= known.passing_shapes
-    return changed
-
-
-def _carry_over(known: Reference, i: int, changed: Reference, j: int) -> None:
-    """What is unstable on the CPU is unstable on the GPU."""
-    if i in known.unstable_lines:
-        changed.unstable_lines.add(j)
-    if i in known.unstable_tokens:
-        changed.unstable_tokens[j] = known.unstable_tokens[i]
+        before = known.lines[block.a_start : block.a_end]
+        after = lines[block.b_start : block.b_end]
+        if not block.same and (ended or at < len(blocks) - 1):
+            found.unstable_lines.update(range(block.a_start, block.a_end))
+            found.passing_shapes.update(line.shape for line in after)
+            pairs += [
+                (x.raw if x else "", y.raw if y else "") for x, y in zip_longest(before, after)
+            ]
+        elif block.same:
+            for i, x, y in zip(range(block.a_start, block.a_end), before, after, strict=True):
+                own = _differing(x, y) - known.unstable_tokens.get(i, frozenset())
+                if own:
+                    found.unstable_tokens[i] = own | known.unstable_tokens.get(i, frozenset())
+                    pairs.append((x.raw, y.raw))
+    return found, pairs
 
 
 def _differing(a: Line, b: Line) -> frozenset[int]:

@@ -140,6 +140,7 @@ class Verdict:
     gpu: str = "simulated"  #: or "real"
     gpu_name: str = ""
     changed: bool = True  #: whether the migrated program differs from the original
+    texts: Mapping[str, str] = field(default_factory=dict)  #: of the migrated files, by path
     difference: Difference | None = None
     device_error: DeviceErrorReport | None = None
     traceback: str = ""  #: of the run that failed, the user's frames

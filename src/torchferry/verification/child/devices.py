@@ -63,7 +63,7 @@ class SimulatedDevice:
         options: dict[str, Any] = {"gpus": wanted.gpus, "memory": wanted.memory, "rng": wanted.rng}
         if wanted.name:
             options["name"] = wanted.name
-        self._session = simulate(trace=bool(self._request.trace_file), **options)
+        self._session = simulate(trace=True, **options)
         self._gpu = self._session.__enter__()
         import torch
 
@@ -75,6 +75,6 @@ class SimulatedDevice:
         if self._request.trace_file:
             from torchferry.trace import write_jsonl
 
-            write_jsonl(self._request.trace_file, self._gpu.events())
+            write_jsonl(self._request.trace_file, self._gpu.trace)
         self._session.__exit__(None, None, None)
         return account

@@ -190,9 +190,7 @@ def _add(values: dict[str, TensorValue], more: list[TensorValue]) -> None:
         values.setdefault(value.name, value)
 
 
-def _owned(
-    tensors: Iterable[tuple[str, Tensor]], owner: str
-) -> Iterator[tuple[str, Tensor]]:
+def _owned(tensors: Iterable[tuple[str, Tensor]], owner: str) -> Iterator[tuple[str, Tensor]]:
     return ((f"{path} of {owner}", tensor) for path, tensor in tensors)
 
 

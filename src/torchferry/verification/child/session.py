@@ -54,6 +54,11 @@ class _Session:
         if problem:
             self._refuse(Status.NO_TORCH, problem)
             return None
+        try:
+            self._enter_device()
+        except ValueError as error:  # a memory size or a number of GPUs that makes no sense
+            self._refuse(Status.NOT_STARTED, str(error))
+            return None
         self._install(program)
         return program
 
@@ -70,19 +75,22 @@ class _Session:
             return f"PyTorch {torch.__version__} is too old"
         return ""
 
-    def _install(self, program: Program) -> None:
+    def _enter_device(self) -> None:
         from .devices import device_for
+
+        if self.request.seed is not None:
+            from .seeding import seed_everything
+
+            seed_everything(self.request.seed)
+        self.device = device_for(self.request)
+        self.device.enter()
+        self.report.gpu_name = self.device.name
+
+    def _install(self, program: Program) -> None:
         from .spawning import follow_spawned_processes
 
         request = self.request
         atexit.register(self.finish)  # first, so that it runs after the program's own
-        if request.seed is not None:
-            from .seeding import seed_everything
-
-            seed_everything(request.seed)
-        self.device = device_for(request)
-        self.device.enter()
-        self.report.gpu_name = self.device.name
         follow_spawned_processes(request)
         if request.values:
             from .learned import LearnedValues

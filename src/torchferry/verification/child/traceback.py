@@ -26,8 +26,15 @@ def without_torchferry(error: BaseException) -> BaseException:
             continue
         seen.add(id(one))
         one.__traceback__ = _cut(one.__traceback__)
+        while one.__context__ is not None and _is_ours(one.__context__):
+            one.__context__ = one.__context__.__context__
         pending += [one.__cause__, one.__context__]
     return error
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether it was raised inside torchferry, for torchferry."""
+    return type(error).__module__.partition(".")[0] == "torchferry"
 
 
 def device_error_of(error: BaseException) -> object | None:
