@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .graph import HOST_NODE
 from .interp import Interp, Unit
-from .operators import birth
+from .operators import ANCHOR, birth
 from .state import Frame
 from .values import CPU, UNKNOWN, Class, Const, Func, Inst, Tensor, Value
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from torchferry.source.document import Document
 
+_MOVES = re.compile(r"\.cuda\(|torch\.cuda\.\w*Tensor|\.to\((self\.|args\.|opt\.)?(device|dev|DEVICE)\b")
 _DEEP = 12_000  #: Python frames that nested abstract calls may need
 
 
@@ -32,6 +34,8 @@ def analyse(
     """
     ip = Interp(migrating=migrating)
     ip.buffers = buffers
+    # who moves tensors already has decided what is worth it: only mistakes are mended there
+    ip.compute_pays = _MOVES.search(doc.text) is None
     unit = Unit(doc, "__main__")
     frame = Frame(None, unit, None, 0)
     frame.vars["__name__"] = Const("__main__")
@@ -62,7 +66,7 @@ def _uncalled(ip: Interp, frame: Frame) -> None:
         methods = [f for f in cls.attrs.values() if isinstance(f, Func) and f.cls is cls]
         if all(id(m.node) in ip.called for m in methods):
             continue
-        inst = _instance(ip, cls)
+        inst = cls.last or _instance(ip, cls)
         hosted = cls.kind == "dataset"
         ip.host_context += hosted
         for method in methods:
@@ -80,13 +84,16 @@ def _instance(ip: Interp, cls: Class) -> Inst:
     if cls.kind == "module":
         made = birth(ip, cls.node, "assumed", text="a module of this class")
         inst.state["var"], inst.state["dev"] = made.var, CPU
+        ip.graph.want_device(made.var, ANCHOR)
     init = cls.find("__init__")
     if isinstance(init, Func) and cls.kind != "function":
         if cls.kind == "module":
             ip.in_module_init.append(cls)
+            ip.constructing.append(inst)
         _call_unknown(ip, init, inst, cls)
         if cls.kind == "module":
             ip.in_module_init.pop()
+            ip.constructing.pop()
     return inst
 
 

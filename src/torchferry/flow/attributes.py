@@ -9,7 +9,7 @@ from .classes import has_external_base
 from .join import Choice, join
 from .module_calls import adopt, module_attribute
 from .names import canonical
-from .operators import anchor
+from .operators import USE, anchor, move_cost
 from .tensor_calls import tensor_attribute
 from .values import (
     ARRAY,
@@ -87,6 +87,8 @@ def _of_instance(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
     value = inst.attrs.get(attr)
     if value is not None:
         if type(value) is Tensor and value.flags & (PARAM | BUFFER) and "var" in inst.state:
+            if inst in ip.constructing:
+                return inst.state.get("born", {}).get(attr, value)  # type: ignore[no-any-return]
             return Tensor(inst.state["var"], inst.state["dev"], value.flags, value.why)
         return value
     if inst.cls is not None:
@@ -183,7 +185,7 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
                 moved = Tensor(value.var, value.dev, base.flags, value.why)
                 ip.store(target.value.id, moved)
                 return
-            cost = 4 * ip.weight
+            cost = move_cost(ip, USE)
             expr = stmt.value if isinstance(stmt, ast.Assign) else None
             graph.edge(u, v, cost, cost, expr, ip.frame.unit, "use")
 
@@ -208,6 +210,7 @@ def _module_state(ip: Interp, base: Inst, target: ast.Attribute, value: Value, s
         if isinstance(old, Tensor) and old.flags & BUFFER:
             return Tensor(base.state["var"], base.state["dev"], BUFFER, value.why)
         if base.cls is not None and (id(base.cls.node), target.attr) in ip.buffers:
+            base.state.setdefault("born", {})[target.attr] = value
             return Tensor(base.state["var"], base.state["dev"], BUFFER, value.why)
         if value.flags & (PARAM | BUFFER):
             return Tensor(value.var, value.dev, value.flags & ~(PARAM | BUFFER), value.why)

@@ -6,6 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .join import element, join, join_optional
+from .graph import HOST_NODE
+from .operators import birth, passed
 from .state import Frame
 from .values import (
     BATCHED,
@@ -40,8 +42,10 @@ def bind_arguments(
     names = [a.arg for a in spec.posonlyargs] + [a.arg for a in spec.args]
     values: list[Value] = [] if receiver is None else [receiver]
     open_end = False
-    for value, _, starred in args:
+    for value, expr, starred in args:
         if not starred:
+            if type(value) is Tensor and expr is not None and ip.migrating:
+                value = passed(ip, value, expr)
             values.append(value)
             continue
         items = value.state["items"] if isinstance(value, Seq) else None
@@ -56,7 +60,9 @@ def bind_arguments(
     if spec.vararg:
         slots[spec.vararg.arg] = Seq("tuple", None if open_end else list(rest), UNKNOWN)
     extra = Map()
-    for key, (value, _, _) in kwargs.items():
+    for key, (value, expr, _) in kwargs.items():
+        if type(value) is Tensor and expr is not None and ip.migrating:
+            value = passed(ip, value, expr)
         if key == "**":
             open_end = True
         elif key in names or any(key == a.arg for a in spec.kwonlyargs):
@@ -78,6 +84,10 @@ def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:
             value = bound_tensor(ip, value, target, "bind", stmt)
         elif type(value) is Batch and not value.whole:
             value = bound_tensor(ip, value, target, "bind", stmt)
+        elif type(value) is Batch and value.var == HOST_NODE:
+            # perhaps the batch is one tensor: then it can be moved at this name
+            made = bound_tensor(ip, value, target, "bind", stmt)
+            value = Batch(made.var, value.dev, True, value.why)
         elif type(value) is Device or type(value) is Const:
             _note_device(ip, target.id, value, stmt)
         ip.store(target.id, value)
@@ -132,7 +142,7 @@ def part_of(ip: Interp, value: Value) -> Value:
     if isinstance(value, Seq):
         return element(ip, value) or UNKNOWN
     if isinstance(value, Batch):
-        return Batch(value.var, value.dev, False, value.why)
+        return Batch(HOST_NODE, value.dev, False, value.why)
     if isinstance(value, Map):
         return HOST
     if isinstance(value, (Array, HostObject)):
@@ -148,8 +158,6 @@ def part_of(ip: Interp, value: Value) -> Value:
 
 def bound_tensor(ip: Interp, value: Tensor | Batch, node: Any, how: str, stmt: Any) -> Tensor:
     """A part of a batch gets a name or is taken out: from here on it can live on the device."""
-    from .operators import birth
-
     made = birth(ip, node, how, stmt=stmt, dev=value.dev, why=value.why)
     return Tensor(made.var, value.dev, 0, value.why)
 

@@ -130,14 +130,17 @@ def instantiate(
             sink(ip, value, expr, cls.name)
     init = cls.find("__init__")
     cls.called = True
+    cls.last = inst
     if isinstance(init, Func):
         if cls.kind == "module":
             ip.in_module_init.append(cls)
+            ip.constructing.append(inst)
         try:
             ip.call_function(init, args, kwargs, node, inst)
         finally:
             if cls.kind == "module":
                 ip.in_module_init.pop()
+                ip.constructing.pop()
     elif cls.kind == "module" and inst.ext:
         from .module_calls import adopt_arguments
 

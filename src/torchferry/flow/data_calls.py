@@ -9,7 +9,7 @@ from torchferry.torchapi.data_classes import DATASET_WRAPPERS, LOADERS, SAMPLERS
 from .classes import call_method
 from .graph import HOST_NODE
 from .join import join
-from .operators import birth, meet, sink
+from .operators import AFTER, birth, meet, move_cost, sink
 from .values import (
     ARRAY,
     BATCHED,
@@ -242,7 +242,10 @@ def call_object_method(
         if name in ("sample", "rsample", "sample_n", "entropy", "perplexity", "enumerate_support"):
             if tensor is None:
                 return birth(ip, node, "append")
-            return Tensor(tensor.var, tensor.dev, 0, tensor.why)
+            var = ip.graph.variable(("sample", id(node), ip.frame.ctx), "op")
+            cost = move_cost(ip, AFTER)
+            ip.graph.edge(tensor.var, var, cost, cost, node, ip.frame.unit, "use")
+            return Tensor(var, tensor.dev, 0, tensor.why)
         if name in ("log_prob", "cdf", "icdf") and tensor is not None:
             return meet(
                 ip, node, operands, name, elementwise=True, place=tensor.var, place_dev=tensor.dev

@@ -57,6 +57,7 @@ class Interp:
         self.called: set[int] = set()
         self.steps = 0
         self.budget = 0
+        self.compute_pays = True  #: whether an operator is worth the device by itself
         self.spent = False
         self.clashes: list[Clash] = []
         self.functions: list[Func] = []
@@ -64,6 +65,7 @@ class Interp:
         self.module_nodes: dict[int, Inst] = {}  #: id(constructor call) -> instance
         self.owned: set[int] = set()  #: constructor calls whose module another module registers
         self.in_module_init: list[Class] = []
+        self.constructing: list[Inst] = []  #: modules whose __init__ runs: they are on the host
         self.calls_of: dict[int, list[Any]] = {}
         self.facts: dict[str, list[Any]] = {}
         #: where a name is bound to a device: (function or None, name, statement, bits)
@@ -72,6 +74,7 @@ class Interp:
         self.param_vars: dict[int, dict[str, set[int]]] = {}
         #: what modules keep: (id(class), attribute) -> (value, statement, target, frame)
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
+        self.learned: set[int] = set()  #: variables of tensors that require grad
         self.self_devices: set[int] = set()
         self.buffers: frozenset[tuple[int, str]] = frozenset()
         from .expressions import EVAL

@@ -19,6 +19,7 @@ from .values import (
     Guard,
     Inst,
     Map,
+    Method,
     Seq,
     Tensor,
     Value,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 PHI_COST = 6
 UNSURE_TENSOR = 128  #: flag of a Tensor that may be something else: no edit at its uses
 _PLAIN = (Const, type(HOST), Guard)
-_CALLABLE = (Inst, Func, Bound, Class, Ext)
+_CALLABLE = (Inst, Func, Bound, Class, Ext, Method)
 
 
 class Choice(Value):
@@ -152,7 +153,7 @@ def _choice(a: Value, b: Value) -> Value:
         for option in side.options if isinstance(side, Choice) else (side,):
             if not any(o is option or _same_ext(o, option) for o in options):
                 options.append(option)
-    if len(options) > 4:
+    if len(options) > 10:
         return UNKNOWN
     return options[0] if len(options) == 1 else Choice(tuple(options))
 

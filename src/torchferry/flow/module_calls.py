@@ -264,11 +264,11 @@ def _register(
     )[0]  # fmt: skip
     if isinstance(label, Const) and isinstance(label.value, str) and "var" in inst.state:
         flag = BUFFER if name == "register_buffer" else PARAM | LEAF
-        if isinstance(value, Tensor) and value.var >= 2:
-            ip.graph.same(value.var, inst.state["var"])
         why = value.why if isinstance(value, Tensor) else None
         if not (isinstance(value, Const) and value.value is None):
             stored = Tensor(inst.state["var"], inst.state["dev"], flag, why)
+            if isinstance(value, Tensor):
+                inst.state.setdefault("born", {})[label.value] = value
             ip.trail.set(inst.attrs, label.value, stored)
     return HOST
 
@@ -278,6 +278,8 @@ def call_module(
 ) -> Value:
     """`module(x)`: the user's forward is followed; a module of torch.nn is an operator."""
     var = inst.state.get("var", HOST_NODE)
+    if ip.constructing and _under_construction(ip, inst):
+        var = HOST_NODE
     if not ip.host_context and var >= 2 and needs_device(inst):
         ip.graph.want_device(var, ANCHOR * 4)
     if inst.cls is not None:
@@ -305,6 +307,18 @@ def call_module(
     return result
 
 
+def _under_construction(ip: Interp, inst: Inst) -> bool:
+    """Whether the module (or one that owns it) is still in its __init__: not moved yet."""
+    current: Any = inst
+    for _ in range(20):
+        if current in ip.constructing:
+            return True
+        current = current.state.get("parent")
+        if current is None:
+            return False
+    return False
+
+
 def _call_container(ip: Interp, inst: Inst, args: list[Arg], node: Any) -> Value:
     value: Value = args[0][0] if args else UNKNOWN
     expr = args[0][1] if args else None
@@ -312,7 +326,8 @@ def _call_container(ip: Interp, inst: Inst, args: list[Arg], node: Any) -> Value
     if not children:
         operands = [(v, e) for v, e, _ in args]
         return meet(
-            ip, node, operands, "Sequential", place=inst.state["var"], place_dev=inst.state["dev"]
+            ip, node, operands, "Sequential", place=HOST_NODE if _under_construction(ip, inst) else inst.state["var"],
+            place_dev=inst.state["dev"],
         )
     for child in children:
         if isinstance(child, Inst):

@@ -37,6 +37,17 @@ SINK = 60  #: a dataset that would hold device tensors
 COMPUTE = 8  #: an operator that computes on the host
 ANCHOR = 400  #: a learned tensor on the host
 
+
+def move_cost(ip: Interp, base: int) -> int:
+    """A move costs an edit, and time for each run of its loop."""
+    return base + 2 * (ip.weight - 1)
+
+
+def border_cost(ip: Interp) -> int:
+    """What crosses to the host crosses somewhere: the place matters little."""
+    return BORDER + ip.weight // 4
+
+
 Operand = tuple[Value, Any]  #: value and expression
 
 
@@ -53,7 +64,9 @@ def birth(
 ) -> Tensor:
     """A tensor that is made at `node`; one variable for each place in the source."""
     graph = ip.graph
-    var = graph.variable(("birth", id(node)), how)
+    # a class makes its parts once for each instance
+    ctx = ip.frame.ctx if ip.in_module_init or how == "module" else 0
+    var = graph.variable(("birth", id(node), ctx), how)
     if var not in graph.births:
         unit = ip.frame.unit
         owner = ip.in_module_init[-1].name if ip.in_module_init else ""
@@ -134,6 +147,7 @@ def meet(
     if place is not None:
         roots.add(graph.find(place))
     weight = ip.weight
+    roots_seen = frozenset(roots)
     if len(roots) == 1:
         var = roots.pop()
         why = next((t.why for t, _ in strict), None)
@@ -143,7 +157,7 @@ def meet(
         else:
             var = graph.variable(("op", id(node), ip.frame.ctx), "op")
         for tensor, expr in strict:
-            cost = USE * weight
+            cost = move_cost(ip, USE)
             if expr is None or tensor.flags & UNSURE_TENSOR:
                 cost, expr = HARD // 100, None
             graph.edge(graph.find(tensor.var), var, cost, cost, expr, ip.frame.unit, "use")
@@ -151,8 +165,10 @@ def meet(
     for tensor, expr in found:
         if elementwise and tensor.flags & SCALAR and graph.find(tensor.var) != var:
             # a 0-dim host tensor may join device tensors, not the other way round
-            graph.edge(graph.find(tensor.var), var, USE * weight, 0, expr, ip.frame.unit, "use")
-    if compute:
+            graph.edge(
+                graph.find(tensor.var), var, move_cost(ip, USE), 0, expr, ip.frame.unit, "use"
+            )
+    if compute and ip.compute_pays and not ip.in_module_init and HOST_NODE not in roots_seen:
         graph.want_device(var, COMPUTE * weight)
     if ip.host_context and place is None:
         graph.want_host(var, HARD, "host context")
@@ -186,6 +202,47 @@ def _clash(
     return ACCEL if bits & ACCEL and bits & CPU and ip.migrating else bits
 
 
+def passed(ip: Interp, value: Tensor, expr: Any) -> Tensor:
+    """A tensor passed to a function of the project: it can be moved at the call."""
+    graph = ip.graph
+    root = graph.find(value.var)
+    if value.flags & (PARAM | BATCHED | UNSURE_TENSOR) or root == DEVICE_NODE:
+        return value
+    var = graph.variable(("arg", id(expr), ip.frame.ctx), "arg")
+    cost = move_cost(ip, USE - 1)
+    graph.edge(root, var, cost, cost, expr, ip.frame.unit, "use")
+    graph.views[var] = root
+    return Tensor(var, value.dev, value.flags, value.why)
+
+
+def named(ip: Interp, value: Tensor, expr: Any, stmt: Any) -> Tensor:
+    """A tensor gets a name: it can be moved where it is computed, for all later uses."""
+    graph = ip.graph
+    root = graph.find(value.var)
+    if root == DEVICE_NODE or value.flags & (PARAM | BATCHED | UNSURE_TENSOR | LEAF):
+        return value
+    made = graph.births.get(value.var)
+    if made is not None and made.node is expr:
+        return value
+    var = graph.variable(("name", id(stmt), ip.frame.ctx), "name")
+    cost = move_cost(ip, AFTER)
+    graph.edge(root, var, cost, cost, expr, ip.frame.unit, "use")
+    graph.views[var] = root
+    return Tensor(var, value.dev, value.flags, value.why)
+
+
+def written(ip: Interp, tensor: Tensor) -> None:
+    """A tensor is changed in place: a view or an argument of it must be the same storage."""
+    graph = ip.graph
+    var = tensor.var
+    while True:
+        base = graph.views.get(var)
+        if base is None or graph.find(base) == graph.find(var):
+            return
+        graph.same(var, base)
+        var = base
+
+
 def border(ip: Interp, node: Any, value: Value, expr: Any, what: str) -> None:
     """A value passes to the host at `expr`: a device tensor needs `.cpu()` there."""
     kind = type(value)
@@ -194,7 +251,7 @@ def border(ip: Interp, node: Any, value: Value, expr: Any, what: str) -> None:
             ip.clashes.append(Clash("border", node, ip.frame.unit, what, [value, expr]))
         if kind is Batch or _unsure(value) or value.flags & BATCHED:  # type: ignore
             return
-        cost = BORDER * ip.weight
+        cost = border_cost(ip)
         var = ip.graph.find(value.var)  # type: ignore[attr-defined]
         ip.graph.edge(var, HOST_NODE, cost, 0, expr, ip.frame.unit, "border:" + what)
     elif kind is Seq:
@@ -225,7 +282,7 @@ def _border_of_seq(ip: Interp, node: Any, seq: Seq, expr: Any, what: str) -> Non
             if not ip.migrating and part.dev == ACCEL and not _unsure(part):
                 ip.clashes.append(Clash("border-list", node, ip.frame.unit, what, [part, expr]))
             sure = all(isinstance(p, Tensor) and not _unsure(p) for p in parts)
-            cost = BORDER * ip.weight if sure and expr is not None else HARD // 100
+            cost = border_cost(ip) if sure and expr is not None else HARD // 100
             reason = "border-list:" + what
             graph.edge(
                 graph.find(part.var), HOST_NODE, cost, 0, expr if sure else None,
@@ -246,6 +303,7 @@ def sink(ip: Interp, value: Value, expr: Any, what: str) -> None:
 
 def anchor(ip: Interp, tensor: Tensor) -> None:
     """A learned tensor wants to be on the device."""
+    ip.learned.add(tensor.var)
     if not ip.host_context:
         ip.graph.want_device(ip.graph.find(tensor.var), ANCHOR)
 

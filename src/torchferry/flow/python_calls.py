@@ -70,6 +70,7 @@ def _setattr(ip: Interp, base: Value, label: Value, value: Value) -> None:
             from .module_calls import adopt
 
             adopt(ip, base, value)
+            ip.trail.set(base.attrs, f"?{len(base.attrs)}", value)
 
 
 def _isinstance(value: Value, kind: Value) -> Value:

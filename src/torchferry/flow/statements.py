@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .binding import assign, part_of
 from .classes import define_class, define_function
 from .data_calls import loader_item
-from .operators import meet
+from .operators import meet, named, written
 from .state import MISSING
 from .subscripts import set_item_operator
 from .values import ACCEL, HOST, NONE, UNKNOWN, Const, Ext, Seq, Tensor, truth
@@ -39,6 +39,9 @@ def _assign(ip: Interp, node: ast.Assign) -> bool:
         for target, item in zip(first.elts, value.state["items"]):
             assign(ip, target, item, node)
         return False
+    if type(value) is Tensor and ip.migrating and type(first) is ast.Name and len(targets) == 1:
+        if type(node.value) is not ast.Name:
+            value = named(ip, value, node.value, node)
     for target in targets:
         assign(ip, target, value, node)
     return False
@@ -60,6 +63,7 @@ def _aug_assign(ip: Interp, node: ast.AugAssign) -> bool:
     left = ip.eval(load)
     if isinstance(left, Tensor):
         # in place: the left tensor stays where it is
+        written(ip, left)
         value: Any = meet(
             ip, node, [(left, target), (right, node.value)], type(node.op).__name__,
             elementwise=True, place=left.var if not left.flags & 1 else None,

@@ -9,7 +9,7 @@ from .binding import bound_tensor, part_of
 from .graph import HOST_NODE
 from .interp import Clash
 from .join import Choice, element, join, join_optional
-from .operators import AFTER, USE, border, meet, tensors_in
+from .operators import AFTER, USE, border, meet, move_cost, tensors_in, written
 from .values import (
     ACCEL,
     ARRAY,
@@ -69,7 +69,7 @@ def _of_tensor(ip: Interp, node: ast.Subscript, base: Tensor, index: Value) -> V
     var = root
     if root != 0:
         var = graph.variable(("item", id(node), ip.frame.ctx), "item")
-        cost = AFTER * ip.weight
+        cost = move_cost(ip, AFTER)
         graph.edge(root, var, cost, cost, node, ip.frame.unit, "use")
         graph.views[var] = root
     return Tensor(var, base.dev, base.flags & 128, base.why)
@@ -81,7 +81,7 @@ def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) ->
     for tensor, part in tensors_in(ip, [(index, expr)]):
         u, v = graph.find(tensor.var), graph.find(base.var)
         if u != v:
-            graph.edge(u, v, USE * ip.weight, 0, part, ip.frame.unit, "use")
+            graph.edge(u, v, move_cost(ip, USE), 0, part, ip.frame.unit, "use")
             # an index that only serves device tensors may as well be made there
             graph.edge(v, u, 1, 0, None, None, "index follows")
         if not ip.migrating and base.dev == CPU and tensor.dev == ACCEL:
@@ -153,6 +153,7 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
     base = ip.eval(target.value)
     index = ip.eval(target.slice)
     if isinstance(base, Tensor):
+        written(ip, base)
         index_edges(ip, target, base, index, target.slice)
         if isinstance(value, Tensor) and tensors_in(ip, [(index, None)]):
             u, v = ip.graph.find(value.var), ip.graph.find(base.var)
@@ -195,6 +196,7 @@ def set_item_operator(ip: Interp, target: ast.Subscript, right: Value, expr: Any
     left = ip.eval(load)
     if isinstance(base, Tensor) and isinstance(left, Tensor):
         ip.graph.same(left.var, base.var)
+        written(ip, base)
         meet(
             ip, target, [(right, expr)], "add", elementwise=True, place=base.var,
             place_dev=base.dev,

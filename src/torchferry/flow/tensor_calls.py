@@ -9,7 +9,7 @@ from torchferry.torchapi.tensor_methods import COPYING, HOST_ATTRS, HOST_RESULT,
 from torchferry.torchapi.torch_functions import ELEMENTWISE, MOVEMENT
 
 from .graph import DEVICE_NODE, HOST_NODE
-from .operators import USE, anchor, birth, border, meet
+from .operators import USE, anchor, birth, border, meet, written
 from .values import (
     ACCEL,
     ARRAY,
@@ -113,9 +113,7 @@ def call_tensor_method(
     plain = name.rstrip("_") if not name.startswith("__") else name
     elementwise = plain in ELEMENTWISE
     if name.endswith("_") and not name.endswith("__"):
-        base = ip.graph.views.get(tensor.var)
-        if base is not None:
-            ip.graph.same(tensor.var, base)
+        written(ip, tensor)
         result = meet(
             ip, node, operands, plain, compute=plain not in MOVEMENT and bool(operands),
             elementwise=elementwise, place=tensor.var, place_dev=tensor.dev,

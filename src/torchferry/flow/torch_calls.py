@@ -15,7 +15,7 @@ from torchferry.torchapi.torch_functions import (
 )
 
 from .graph import HOST_NODE
-from .operators import ANCHOR, anchor, birth, meet, tensors_in
+from .operators import ANCHOR, anchor, birth, meet, tensors_in, written
 from .tensor_calls import call_tensor_method, device_bits, make_legacy, moved
 from .values import (
     ACCEL,
@@ -98,6 +98,7 @@ def _operator(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
     if name.startswith("torch.nn.init.") or (last.endswith("_") and not last.endswith("__")):
         if args and isinstance(args[0][0], Tensor):
             first = args[0][0]
+            written(ip, first)
             meet(ip, node, operands[1:], last, place=first.var, place_dev=first.dev, compute=False)
             return first
         return HOST

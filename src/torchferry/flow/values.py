@@ -210,7 +210,7 @@ class Super(Value):
 class Class(Value):
     """A class of the project. `kind`: "module", "dataset", "function" (autograd) or ""."""
 
-    __slots__ = ("attrs", "bases", "called", "ext_bases", "kind", "name", "node", "unit")
+    __slots__ = ("attrs", "bases", "called", "ext_bases", "kind", "last", "name", "node", "unit")
 
     def __init__(self, name: str, node: ast.ClassDef, unit: Any) -> None:
         self.name, self.node, self.unit = name, node, unit
@@ -219,6 +219,7 @@ class Class(Value):
         self.attrs: dict[str, Value] = {}
         self.kind = ""
         self.called = False
+        self.last: Inst | None = None  #: an instance that the program made
 
     def find(self, name: str) -> Value | None:
         """The attribute by method resolution order (depth first)."""

@@ -18,8 +18,9 @@ def find_buffers(ip: Interp, device_side: set[int]) -> dict[tuple[int, str], ast
     `__init__` behind `super().__init__()`: a buffer refuses what is no tensor.
     """
     found = {}
+    learned = {ip.graph.find(var) for var in ip.learned}
     for key, sets in ip.attr_sets.items():
-        stmt = _eligible(ip, sets, device_side)
+        stmt = _eligible(ip, sets, device_side - learned)
         if stmt is not None:
             found[key] = stmt
     return found

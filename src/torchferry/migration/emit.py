@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Edit, Fix
+from torchferry.core.span import Span
 from torchferry.flow.graph import HARD, HOST_NODE, Birth, Use
 from torchferry.source.build import (
     add_keyword,
@@ -97,6 +98,22 @@ class Emitter:
         for key, stmt in self.buffers.items():
             self._buffer(key[1], stmt)
         return self.out
+
+    def _inside(self, span: Span) -> str:
+        """The text of `span` with the edits that fall into it; those are taken over."""
+        inner: list[Edit] = []
+        kept = []
+        for fix in self.out.fixes:
+            if all(span.contains(e.span) for e in fix.edits):
+                inner += fix.edits
+            else:
+                kept.append(fix)
+        self.out.fixes = kept
+        text = self.doc.text[span.start : span.end]
+        for edit in sorted(inner, reverse=True):
+            start, end = edit.start - span.start, edit.end - span.start
+            text = text[:start] + edit.text + text[end:]
+        return text
 
     # -- births ------------------------------------------------------------------------------
 
@@ -237,7 +254,7 @@ class Emitter:
         if between.strip(" \t") != "=" or doc.text[value.end : end].strip(" )"):
             self.out.blocked.append((-1, f"{owner}.{name} cannot become a buffer"))
             return
-        text = f'{owner}.register_buffer("{name}", {doc.source(stmt.value)}, persistent=False)'
+        text = f'{owner}.register_buffer("{name}", {self._inside(value)}, persistent=False)'
         edit = Edit(start, end, text)
         self._add(stmt, f"register {owner}.{name} as a buffer", (edit,))
         self.out.placed.append(
