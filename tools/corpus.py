@@ -45,7 +45,7 @@ def run_all(place: Workplace, name: str, programs: Sequence[Program], options: A
         if old and not options.force and old["verdict"] not in options.again:
             return
         if name == "eval" and options.migrate_again:
-            save(place.result("migrate", program), migrate(place, program))
+            migrate(place, program)
         try:
             result = command(place, program)
         except Exception as error:  # one program must not end the others

@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from corpuslib.place import Json
 
@@ -14,6 +15,8 @@ _NUMBER = re.compile(
 )
 _DEVICE = re.compile(r",?\s*device='?cuda(?::\d+)?'?|\bcuda:\d+\b")
 _NOISE = re.compile(r"\b0x[0-9a-fA-F]+\b|\x1b\[[0-9;]*[A-Za-z]")
+_CLOCK = re.compile(r"(?i)\b(?:time|elapsed|took|duration|eta|secs?|seconds?)\b[^\w\n]{0,6}$")
+_UNIT = re.compile(r"(?i)\s*(?:ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b(?!\s*=)")
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 
 
@@ -50,20 +53,57 @@ def _last_digit(number: str) -> float:
     return 1.01 * 10.0 ** (int(exponent or 0) - decimals)
 
 
-def same_numbers(left: str, right: str) -> bool:
-    a, b = numbers(left), numbers(right)
-    return len(a) == len(b) and all(map(equal, a, b))
+@dataclass(frozen=True)
+class Unstable:
+    """What differs between two runs of the same program: timings, mostly.
+
+    ``fields`` are numbers by the shape of their line, so that a timing is known on each line of its
+    kind, also where both runs happened to print the same. A line of bare numbers has no shape of
+    its own: ``lines`` are such lines, by index.
+    """
+
+    fields: frozenset[tuple[str, int]]
+    lines: frozenset[int]
+
+    @classmethod
+    def between(cls, first: str, second: str) -> Unstable:
+        a, b = normalise(first), normalise(second)
+        partner = _align(a, b)
+        fields: set[tuple[str, int]] = set()
+        lines: set[int] = set()
+        for i, line in enumerate(a):
+            other = b[partner[i]] if i in partner else ""
+            x, y = numbers(line), numbers(other)
+            if x == y:
+                continue
+            shape = template(line)
+            if not _named(shape):
+                lines.add(i)
+            elif shape == template(other):
+                fields |= {(shape, k) for k in range(len(x)) if x[k] != y[k]}
+            else:
+                fields |= {(shape, k) for k in range(len(x))}
+        return cls(frozenset(fields), frozenset(lines))
+
+    def stable_numbers(self, lines: Sequence[str], skip: set[int]) -> list[tuple[int, str]]:
+        """The numbers of an output that can be compared, each with the index of its line."""
+        found = []
+        for index, line in enumerate(lines):
+            if index in skip:
+                continue
+            shape = template(line)
+            for k, match in enumerate(_NUMBER.finditer(line)):
+                if (shape, k) not in self.fields and not _is_timing(line, match):
+                    found.append((index, match[0]))
+        return found
 
 
-def volatile_lines(first: str, second: str) -> list[int]:
-    """Lines of ``first`` that differ between two runs of the same program (timings, ...)."""
-    a, b = normalise(first), normalise(second)
-    partner = _align(a, b)
-    return [
-        i
-        for i, line in enumerate(a)
-        if numbers(line) and (i not in partner or not same_numbers(line, b[partner[i]]))
-    ]
+def _named(shape: str) -> bool:
+    return re.search("[A-Za-z]", shape) is not None
+
+
+def _is_timing(line: str, match: re.Match[str]) -> bool:
+    return bool(_CLOCK.search(line[: match.start()]) or _UNIT.match(line[match.end() :]))
 
 
 def _align(a: list[str], b: list[str]) -> dict[int, int]:
@@ -71,36 +111,23 @@ def _align(a: list[str], b: list[str]) -> dict[int, int]:
         return {i: i for i in range(len(a))}
     left, right = [template(x) for x in a[:5000]], [template(x) for x in b[:5000]]
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=len(left) > 1000)
-    return {
-        block.a + k: block.b + k
-        for block in matcher.get_matching_blocks()
-        for k in range(block.size)
-    }
+    blocks = matcher.get_matching_blocks()
+    return {block.a + k: block.b + k for block in blocks for k in range(block.size)}
 
 
-def first_difference(before: str, after: str, volatile: Sequence[int]) -> Json | None:
-    """Where the numbers of two outputs part, or None. ``volatile`` are lines of ``before``."""
+def first_difference(before: str, after: str, unstable: Unstable) -> Json | None:
+    """Where the numbers of two outputs part, or None."""
     a, b = normalise(before), normalise(after)
-    partner = _align(a, b) if volatile else {}
-    skip = set(volatile)
-    shapes = {template(a[i]) for i in skip}
-    skip_after = {partner[i] for i in skip if i in partner}
-    if len(a) != len(b):
-        skip_after |= {j for j, line in enumerate(b) if template(line) in shapes}
-        skip |= {i for i, line in enumerate(a) if template(line) in shapes}
-    left = [(i, n) for i, line in enumerate(a) if i not in skip for n in numbers(line)]
-    right = [(j, n) for j, line in enumerate(b) if j not in skip_after for n in numbers(line)]
+    skip = set(unstable.lines)
+    partner = _align(a, b) if skip else {}
+    left = unstable.stable_numbers(a, skip)
+    right = unstable.stable_numbers(b, {partner[i] for i in skip if i in partner})
     for (i, x), (j, y) in zip(left, right, strict=False):
         if not equal(x, y):
             return {"line": i + 1, "before": a[i][:300], "after": b[j][:300], "numbers": [x, y]}
-    if len(left) != len(right):
-        longer, lines = (left, a) if len(left) > len(right) else (right, b)
-        i, x = longer[min(len(left), len(right))]
-        which = "before" if longer is left else "after"
-        return {
-            "line": i + 1,
-            which: lines[i][:300],
-            "numbers": [x],
-            "counts": [len(left), len(right)],
-        }
-    return None
+    if len(left) == len(right):
+        return None
+    longer, lines = (left, a) if len(left) > len(right) else (right, b)
+    index, number = longer[min(len(left), len(right))]
+    difference: Json = {"line": index + 1, "numbers": [number], "counts": [len(left), len(right)]}
+    return difference | {"before" if longer is left else "after": lines[index][:300]}

@@ -11,19 +11,36 @@ import subprocess
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from corpuslib.comparison import first_difference, normalise, numbers, volatile_lines
+from corpuslib.comparison import Unstable, first_difference, normalise, numbers
 from corpuslib.place import Json, Program, Workplace, load, save
 from corpuslib.runs import run_program
 
 
-def baseline_output(place: Workplace, program: Program) -> tuple[Json, str] | None:
-    data = load(place.result("baseline", program))
-    if data is None or not data["ok"]:
-        return None
-    path = place.result("baseline", program, ".1.out")
-    return data, path.read_bytes().decode("utf-8")
+@dataclass(frozen=True)
+class Baseline:
+    """What the original prints on the CPU."""
+
+    seconds: float
+    output: str
+    unstable: Unstable
+
+    @classmethod
+    def load(cls, place: Workplace, program: Program) -> Baseline | None:
+        data = load(place.result("baseline", program))
+        if data is None or not data["ok"]:
+            return None
+        first, second = (
+            place.result("baseline", program, f".{n}.out").read_bytes().decode("utf-8")
+            for n in (1, 2)
+        )
+        seconds = max(run["seconds"] for run in data["runs"])
+        return cls(seconds, first, Unstable.between(first, second))
+
+    def difference(self, output: str) -> Json | None:
+        return first_difference(self.output, output, self.unstable)
 
 
 def baseline(place: Workplace, program: Program) -> Json:
@@ -40,31 +57,23 @@ def baseline(place: Workplace, program: Program) -> Json:
     data["runs"] = [run.summary() for run in runs]
     if ok:
         first, second = runs[0].stdout, runs[1].stdout
-        data["volatile"] = volatile_lines(first, second)
+        unstable = Unstable.between(first, second)
         data["numbers"] = sum(len(numbers(line)) for line in normalise(first))
-        data["repeats"] = first_difference(first, second, data["volatile"]) is None
+        data["compared"] = len(unstable.stable_numbers(normalise(first), set(unstable.lines)))
     return data
 
 
-def sim_limit(data: Json, program: Program) -> float:
-    return float(max(3 * program.timeout, 12 * max(run["seconds"] for run in data["runs"])))
-
-
-def judge_sim(place: Workplace, program: Program, source: Path) -> Json:
+def judge_sim(place: Workplace, program: Program, source: Path, known: Baseline) -> Json:
     """Run ``source`` on the simulated GPU and compare it with the baseline."""
-    known = baseline_output(place, program)
-    if known is None:
-        return {"id": program.id, "verdict": "no-baseline"}
-    data, before = known
-    run = run_program(place, program, source, "sim", sim_limit(data, program))
-    result: Json = {"id": program.id, "style": program.style, "sim": run.summary()}
-    result["slower"] = round(run.seconds / max(0.01, data["runs"][0]["seconds"]), 2)
-    result["share"] = gpu_share(run.account)
+    limit = max(3 * program.timeout, 12 * known.seconds)
+    run = run_program(place, program, source, "sim", limit)
+    result: Json = {"sim": run.summary(), "share": gpu_share(run.account)}
+    result["slower"] = round(run.seconds / known.seconds, 2)
     if run.timed_out:
         return result | {"verdict": "timeout"}
     if not run.ok:
         return result | {"verdict": "fails"}
-    difference = first_difference(before, run.stdout, data["volatile"])
+    difference = known.difference(run.stdout)
     if difference:
         return result | {"verdict": "wrong-numbers", "difference": difference}
     return result | {"verdict": "same"}
@@ -79,7 +88,12 @@ def gpu_share(account: Json | None) -> float | None:
 
 
 def sim(place: Workplace, program: Program) -> Json:
-    return judge_sim(place, program, place.pristine(program))
+    """The verdict on the unmodified program on the simulated GPU."""
+    known = Baseline.load(place, program)
+    result: Json = {"id": program.id, "style": program.style}
+    if known is None:
+        return result | {"verdict": "no-baseline"}
+    return result | judge_sim(place, program, place.pristine(program), known)
 
 
 def migrate(place: Workplace, program: Program) -> Json:
@@ -110,13 +124,15 @@ def _note_migration(
     place.result("out", program, ".diff").write_bytes(diff.encode("utf-8", "surrogateescape"))
     crashed = code not in (0, 1) or "Traceback (most recent call last)" in output
     verdict = "crashed" if crashed else "changed" if diff else "unchanged"
-    return {
+    result: Json = {
         "id": program.id,
         "verdict": verdict,
         "code": code,
         "seconds": seconds,
         "output": output[-8000:],
     }
+    save(place.result("migrate", program), result)
+    return result
 
 
 def _diff(before: Path, after: Path, name: str) -> str:
@@ -148,28 +164,27 @@ def migrate_in_process(place: Workplace, programs: Sequence[Program]) -> None:
             os.chdir(here)
         seconds = round(time.monotonic() - start, 2)
         result = _note_migration(place, program, code, output.getvalue(), seconds)
-        save(place.result("migrate", program), result)
         print(f"{result['verdict']:14} {program.id}", flush=True)
 
 
 def evaluate(place: Workplace, program: Program) -> Json:
     """The verdict on the migrated program: on the CPU as before, on the simulated GPU the same."""
-    known = baseline_output(place, program)
+    known = Baseline.load(place, program)
+    result: Json = {"id": program.id, "style": program.style}
     if known is None:
-        return {"id": program.id, "verdict": "no-baseline"}
+        return result | {"verdict": "no-baseline"}
     migrated = load(place.result("migrate", program)) or migrate(place, program)
-    result: Json = {"id": program.id, "style": program.style, "migrate": migrated["verdict"]}
+    result["migrate"] = migrated["verdict"]
     if migrated["verdict"] == "crashed":
         return result | {"verdict": "migrate-crashed", "output": migrated["output"]}
-    data, before = known
     source = place.migrated(program)
     if migrated["verdict"] == "changed":
         run = run_program(place, program, source, "plain", 4 * program.timeout)
         result["cpu"] = run.summary()
-        difference = first_difference(before, run.stdout, data["volatile"]) if run.ok else None
+        difference = known.difference(run.stdout) if run.ok else None
         if not run.ok or difference:
             return result | {"verdict": "cpu-broken", "difference": difference}
-    result |= judge_sim(place, program, source)
+    result |= judge_sim(place, program, source, known)
     return result | {"verdict": _verdict(result, migrated["verdict"] == "changed")}
 
 

@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-EMPTY_FOLDERS = {"jmtomczak/intro_dgm": "results"}  # git keeps no empty folder
+EMPTY_FOLDERS = {  # git keeps no empty folder
+    "benmoseley/harmonic-oscillator-pinn": "plots",
+    "jmtomczak/intro_dgm": "results",
+}
 
 BORROWED = {  # what the programs of a repository have downloaded
     "lorenlugosch/pytorch_HMM": ("lorenlugosch/pytorch_HMM", "data/train/training.txt"),
