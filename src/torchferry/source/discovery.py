@@ -105,20 +105,21 @@ class _Walk:
         for entry in entries:
             if entry.name.startswith(".") or self._excluded(root, entry):
                 continue
+            path = entry.path.removeprefix(os.curdir + os.sep)
             link = entry.is_symlink()
             target = os.path.realpath(entry.path) if link else os.path.join(real, entry.name)
             if _is_folder(entry):
                 if link and _leads_back(target, real):
-                    self.fail(entry.path, "symbolic link to a folder that it is in")
+                    self.fail(path, "symbolic link to a folder that it is in")
                 elif entry.name not in SKIPPED_FOLDERS and not entry.name.endswith(".egg-info"):
-                    yield entry.path, target
+                    yield path, target
             elif entry.name.endswith(self.suffixes):
                 if link and not os.path.exists(entry.path):
-                    self.fail(entry.path, _broken(entry.path))
+                    self.fail(path, _broken(path))
                 elif link or entry.is_file():
-                    self.add(entry.path, target)
+                    self.add(path, target)
                 else:
-                    self.fail(entry.path, "neither a file nor a folder")
+                    self.fail(path, "neither a file nor a folder")
 
     def _excluded(self, root: str, entry: os.DirEntry[str]) -> bool:
         if not self.exclude:
