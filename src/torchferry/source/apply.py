@@ -48,7 +48,7 @@ class Applied:
     applied: tuple[Fix, ...]
     refused: tuple[Fix, ...]
     edits: tuple[Edit, ...]  #: in the order of the text
-    edited_lines: tuple[int, ...]  #: lines of the new text (from 1) that were put in or changed
+    edited_lines: tuple[int, ...]  #: lines of the new text, from 1, that differ; no blank ones
 
     def new_offset(self, offset: int) -> int:
         """Where the character at `offset` of the old text stands in the new one."""
@@ -236,7 +236,8 @@ def _splice(doc: Document, edits: Sequence[Edit]) -> tuple[str, tuple[int, ...]]
         parts += [kept, edit.text]
         last = edit.end
     parts.append(doc.text[last:])
-    return "".join(parts), tuple(sorted(lines))
+    after = doc.with_text("".join(parts))
+    return after.text, tuple(line for line in sorted(lines) if after.line_text(line).strip())
 
 
 def _touched(doc: Document, edit: Edit, line: int) -> range:
