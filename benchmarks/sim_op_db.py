@@ -104,7 +104,7 @@ def check_sample(op: Any, sample: Any, grad: bool) -> list[tuple[str, str]]:
         torch.manual_seed(1)
         try:
             out = op(to_gpu(sample.input), *to_gpu(sample.args), **to_gpu(sample.kwargs))
-            problem = compare(out, expected)
+            problem = compare(out, expected, values="empty" not in op.name)
         except Exception as error:
             problem = f"{type(error).__name__}: {str(error)[:150]}"
         found = [("forward", problem)]
@@ -166,7 +166,7 @@ def gradients(op: Any, sample: Any, place: Any, made: Any) -> list[torch.Tensor]
     return [g for g in grads if g is not None]
 
 
-def compare(out: Any, expected: Any) -> str:
+def compare(out: Any, expected: Any, values: bool = True) -> str:
     """What is wrong with `out`: "" if nothing."""
     left, right = tree_flatten(out)[0], tree_flatten(expected)[0]
     if len(left) != len(right):
@@ -176,10 +176,8 @@ def compare(out: Any, expected: Any) -> str:
             continue
         if one.device.type != "cuda":
             return f"a result is on {one.device}"
-        if "empty" in sys._getframe(1).f_code.co_name:
-            continue
         host = one.detach().cpu()
-        if not same_values(host, other.detach()):
+        if values and not same_values(host, other.detach()):
             return "other values"
     return ""
 

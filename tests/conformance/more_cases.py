@@ -276,3 +276,10 @@ CASES = [
     ("class_out_of_range", "torch.nn.functional.cross_entropy(torch.randn(2,3,device='cuda'),torch.tensor([0,7],device='cuda'))", "device-side assert"),
     ("index_out_of_range", "torch.arange(3,device='cuda')[torch.tensor([7],device='cuda')]", "device-side assert"),
 ]
+CASES += [
+    ("inference_mode", "m=torch.nn.Sequential(torch.nn.Linear(2,3),torch.nn.BatchNorm1d(3),torch.nn.ReLU()).cuda().eval()\nwith torch.inference_mode():\n y=m(torch.ones(2,2,device='cuda')); z=y.to(torch.float16).reshape(-1); assert y.is_cuda and z.is_cuda and z.cpu().numpy().shape==(6,)", "ok"),
+    ("inference_mixed", "m=torch.nn.Linear(2,3).cuda()\nwith torch.inference_mode(): m(torch.ones(2,2))", "mat1"),
+    ("inference_lstm", "m=torch.nn.LSTM(2,3).cuda()\nwith torch.inference_mode(): assert m(torch.ones(2,1,2,device='cuda'))[0].is_cuda", "ok"),
+    ("custom_op", "import torch.library\n@torch.library.custom_op('ferrytest::twice',mutates_args=())\ndef twice(x: torch.Tensor) -> torch.Tensor:\n return x+torch.ones(2,device=x.device)\nassert twice(torch.ones(2,device='cuda')).is_cuda", "ok"),
+    ("inference_cpu_copy", "with torch.inference_mode():\n y=torch.ones(2,device='cuda').cpu(); assert not y.is_cuda", "ok"),
+]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 
 from torchferry.sim.errors import raise_device_error
+from torchferry.sim.moves import land
 from torchferry.sim.patching import Patcher
 from torchferry.sim.tags import FLOATING, device_named, device_number
 
@@ -22,6 +24,17 @@ def install(patcher: Patcher) -> None:
         return original(outputs, grads, *args, **kwargs)
 
     patcher.set(torch.autograd, "_make_grads", make_grads)
+    original_grad: Any = torch.autograd.grad
+
+    def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        found = original_grad(outputs, inputs, *args, **kwargs)
+        sources = (inputs,) if isinstance(inputs, torch.Tensor) else inputs
+        for source, result in zip(sources, found, strict=False):
+            if isinstance(source, torch.Tensor) and isinstance(result, torch.Tensor):
+                land(result, device_number(source))
+        return found
+
+    patcher.set(torch.autograd, "grad", functools.wraps(original_grad)(grad), copies=True)
 
 
 def _check(index: int, out: torch.Tensor, grad: torch.Tensor) -> None:

@@ -48,6 +48,15 @@ def settle(
     return _mixed(session, operator, tensors, args)
 
 
+def first_device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """The first GPU among the tensors of a call, the CPU where there is none."""
+    for value in (*args, *kwargs.values()):
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, torch.Tensor) and device_number(item) >= 0:
+                return device_number(item)
+    return CPU
+
+
 def _tensors(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Placed]:
     found: list[Placed] = []
     for name, value in (*zip(operator.arguments, args), *kwargs.items()):  # noqa: B905

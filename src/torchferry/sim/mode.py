@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Runner = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Tensor = torch.Tensor
+_CPU_KERNEL = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 #: No tensor seen yet.
 _NONE = -3
 
@@ -70,6 +71,10 @@ def _has_own_dispatch(types: Any) -> bool:
 
 def _prepare(session: Session, func: Any) -> Runner:
     operator = operators.describe(func)
+    if func.namespace not in families.NAMESPACES:
+        return _foreign_runner(session, operator)
+    if _is_composite(func):
+        return _composite_runner(session, func)
     if operator.kind is operators.Kind.VIEW:
         return _view_runner(func)
     if operator.kind is operators.Kind.FACTORY:
@@ -79,6 +84,38 @@ def _prepare(session: Session, func: Any) -> Runner:
     if operator.kind is operators.Kind.COPY:
         return _copy_runner(session, operator)
     return _computing_runner(session, operator)
+
+
+def _foreign_runner(session: Session, operator: operators.Operator) -> Runner:
+    """Operators of other libraries: their kernels may be Python, so the mode looks inside."""
+    func = operator.func
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        device = checks.first_device(args, kwargs)
+        with session.mode:
+            out = func.redispatch(_CPU_KERNEL, *args, **kwargs)
+        frame = user_frame(3)
+        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+        tag_results(out, device, operator.short, code, lasti, session.memory)
+        return out
+
+    return run
+
+
+def _is_composite(func: Any) -> bool:
+    """True for operators that are made of others in C++ (seen whole in inference mode only)."""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    return bool(func.has_kernel_for_dispatch_key(key))
+
+
+def _composite_runner(session: Session, func: Any) -> Runner:
+    """Take the operator apart, so that the mode sees what it is made of."""
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with session.mode:
+            return func.decompose(*args, **kwargs)
+
+    return run
 
 
 def _view_runner(func: Any) -> Runner:

@@ -64,6 +64,12 @@ def move(
     return state.current().transfer(tensor, device, dtype, non_blocking, memory_format)
 
 
+def land(tensor: torch.Tensor, device: int) -> None:
+    """Settle a tensor that C++ code made without a device."""
+    if device >= 0 and device_number(tensor) == FLOATING:
+        state.current().adopt(tensor, device)
+
+
 def _is_wrapped(tensor: torch.Tensor) -> bool:
     return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 

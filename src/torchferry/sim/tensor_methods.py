@@ -10,7 +10,7 @@ import torch
 from torchferry.sim import state
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.legacy_types import type_of_tensor, wanted_type
-from torchferry.sim.moves import move
+from torchferry.sim.moves import land, move
 from torchferry.sim.patching import Patcher
 from torchferry.sim.session import number_of
 from torchferry.sim.tags import (
@@ -30,6 +30,7 @@ _device = _Base.device.__get__
 _is_cuda = _Base.is_cuda.__get__
 _is_cpu = _Base.is_cpu.__get__
 _grad = _Base.grad
+_grad_of = _grad.__get__
 _originals: dict[str, Any] = {}
 
 
@@ -255,6 +256,18 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
         counter.paused -= 1
 
 
+def get_grad(self: Tensor) -> Tensor | None:
+    grad = _grad_of(self)
+    if grad is not None:
+        try:
+            tag = storage_of(grad)._ferry
+        except (NotImplementedError, RuntimeError):
+            return grad  # type: ignore[no-any-return]
+        if tag is None or tag.device == FLOATING:
+            land(grad, device_number(self))
+    return grad  # type: ignore[no-any-return]
+
+
 def set_grad(self: Tensor, grad: Tensor | None) -> None:
     if isinstance(grad, Tensor):
         home, here = device_number(self), device_number(grad)
@@ -284,7 +297,7 @@ def install(patcher: Patcher) -> None:
         _originals.setdefault(name, getattr(Tensor, name))
     for name, getter in (("device", device), ("is_cuda", is_cuda), ("is_cpu", is_cpu)):
         patcher.set(Tensor, name, property(getter))
-    patcher.set(Tensor, "grad", property(_grad.__get__, set_grad, _grad.__delete__))
+    patcher.set(Tensor, "grad", property(get_grad, set_grad, _grad.__delete__))
     methods = {
         "get_device": get_device,
         "to": to,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: Operators of PyTorch itself; those of other libraries are looked into.
+NAMESPACES = frozenset({"aten", "prim", "prims", "quantized", "mkldnn", "onednn", "inductor"})
+
 #: Legal across devices: the result stays where the first argument is.
 COPIES = frozenset({"copy_"})
 
