@@ -195,13 +195,12 @@ def _module_state(ip: Interp, base: Inst, target: ast.Attribute, value: Value, s
     if base.cls is not None:
         key = (id(base.cls.node), target.attr)
         ip.attr_sets.setdefault(key, []).append((value, stmt, target, ip.frame))
-    if isinstance(value, Inst) and value.kind == "module":
-        adopt(ip, base, value)
-    elif isinstance(value, Choice):
-        for option in value.options:
-            if isinstance(option, Inst) and option.kind == "module":
-                adopt(ip, base, option)
-    elif isinstance(value, Tensor):
+    for option in value.options if isinstance(value, Choice) else (value,):
+        if isinstance(option, Inst) and option.kind == "module":
+            adopt(ip, base, option)
+    if isinstance(value, (Inst, Choice)):
+        return value
+    if isinstance(value, Tensor):
         if value.flags & PARAM and value.flags & LEAF:
             if value.var >= 2:
                 ip.graph.same(value.var, base.state["var"])

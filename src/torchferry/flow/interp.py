@@ -72,6 +72,8 @@ class Interp:
         self.device_names: list[tuple[Any, str, Any, int]] = []
         #: variables of tensor arguments: id(function) -> parameter -> variables (-1: no tensor)
         self.param_vars: dict[int, dict[str, set[int]]] = {}
+        #: what parameters called `device` are given: id(function) -> values
+        self.device_params: dict[int, list[Value]] = {}
         #: what modules keep: (id(class), attribute) -> (value, statement, target, frame)
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
         self.learned: set[int] = set()  #: variables of tensors that require grad
@@ -219,6 +221,8 @@ class Interp:
     def _note_arguments(self, frame: Frame, func: Func) -> None:
         known = self.param_vars.setdefault(id(func.node), {})
         for name, value in frame.vars.items():
+            if name == "device":
+                self.device_params.setdefault(id(func.node), []).append(value)
             known.setdefault(name, set()).add(value.var if type(value) is Tensor else -1)
 
     def run_frame(self, frame: Frame, func: Func) -> Value:

@@ -117,6 +117,15 @@ def adopt(ip: Interp, parent: Inst, child: Inst) -> None:
     child.state["parent"] = parent
 
 
+def register(ip: Interp, parent: Inst, label: str, value: Value) -> None:
+    """Store a child under `label`, whatever way it is registered."""
+    for option in value.options if isinstance(value, Choice) else (value,):
+        if isinstance(option, Inst) and option.kind == "module":
+            adopt(ip, parent, option)
+            key = label if value is option else f"{label}?{len(parent.attrs)}"
+            ip.trail.set(parent.attrs, key, option)
+
+
 def child_modules(inst: Inst) -> list[Value]:
     """The registered modules, in order."""
     return [v for v in inst.attrs.values() if isinstance(v, (Inst, Func, Bound, Ext))]
@@ -143,6 +152,13 @@ def module_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
         return Tensor(inst.state["var"], inst.state["dev"], PARAM | LEAF)
     if attr == "training":
         return HOST
+    if attr in ("_modules", "_parameters", "_buffers"):
+        result = Map()
+        if attr == "_modules":
+            result.state["elem"] = _children(ip, inst).state["elem"]
+        else:
+            result.state["elem"] = Tensor(inst.state["var"], inst.state["dev"], PARAM | LEAF)
+        return result
     if attr == "device" and inst.cls is not None:
         return UNKNOWN
     if inst.cls is None and inst.ext.startswith("torchvision") and attr not in _METHODS:
@@ -190,12 +206,9 @@ def call_module_method(
     if name in ("register_buffer", "register_parameter"):
         return _register(ip, inst, name, args, kwargs)
     if name in ("add_module", "register_module") and len(args) > 1:
-        child = args[1][0]
-        if isinstance(child, Inst) and child.kind == "module":
-            key = args[0][0]
-            label = str(key.value) if isinstance(key, Const) else f"?{len(inst.attrs)}"
-            ip.trail.set(inst.attrs, label, child)
-            adopt(ip, inst, child)
+        key = args[0][0]
+        label = str(key.value) if isinstance(key, Const) else f"?{len(inst.attrs)}"
+        register(ip, inst, label, args[1][0])
         return HOST
     if name in ("append", "extend", "insert", "__setitem__") and args:
         value = args[-1][0]
@@ -223,9 +236,8 @@ def adopt_into(ip: Interp, inst: Inst, value: Value) -> None:
     if isinstance(value, Seq):
         values = value.state["items"] or [value.state["elem"] or UNKNOWN]
     for one in values:
-        if isinstance(one, Inst) and one.kind == "module":
-            ip.trail.set(inst.attrs, f"{len(inst.attrs)}", one)
-            adopt(ip, inst, one)
+        if isinstance(one, (Inst, Choice)):
+            register(ip, inst, f"{len(inst.attrs)}", one)
         elif isinstance(one, Tensor) and one.flags & PARAM and one.var >= 2:
             ip.graph.same(one.var, inst.state["var"])
             ip.trail.set(inst.attrs, f"{len(inst.attrs)}", one)

@@ -59,18 +59,16 @@ def call_builtin(
 
 
 def _setattr(ip: Interp, base: Value, label: Value, value: Value) -> None:
-    if isinstance(base, Inst) and isinstance(label, Const) and isinstance(label.value, str):
-        if base.kind == "module" and isinstance(value, Inst) and value.kind == "module":
-            from .module_calls import adopt
+    if not isinstance(base, Inst):
+        return
+    known = isinstance(label, Const) and isinstance(label.value, str)
+    name = str(label.value) if isinstance(label, Const) and known else f"?{len(base.attrs)}"
+    if base.kind == "module" and isinstance(value, (Inst, Choice)):
+        from .module_calls import register
 
-            adopt(ip, base, value)
-        ip.trail.set(base.attrs, label.value, value)
-    elif isinstance(base, Inst) and base.kind == "module":
-        if isinstance(value, Inst) and value.kind == "module":
-            from .module_calls import adopt
-
-            adopt(ip, base, value)
-            ip.trail.set(base.attrs, f"?{len(base.attrs)}", value)
+        register(ip, base, name, value)
+    elif known:
+        ip.trail.set(base.attrs, name, value)
 
 
 def _isinstance(value: Value, kind: Value) -> Value:

@@ -110,6 +110,12 @@ def call_tensor_method(
     if name in COPYING:
         return tensor
     operands = [(v, e) for v, e, _ in args] + [(k[0], k[1]) for k in kwargs.values()]
+    generator = kwargs["generator"][0] if "generator" in kwargs else None
+    if isinstance(generator, Inst) and generator.kind == "generator":
+        if generator.state.get("dev", CPU) == CPU:
+            border(ip, node, tensor, receiver, "a generator of the CPU")
+            if not name.endswith("_"):
+                return birth(ip, node, "append")
     plain = name.rstrip("_") if not name.startswith("__") else name
     elementwise = plain in ELEMENTWISE
     if name.endswith("_") and not name.endswith("__"):
@@ -211,6 +217,17 @@ def _split(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) 
     return Seq("tuple", None, Tensor(tensor.var, tensor.dev, tensor.flags & 128, tensor.why))
 
 
+def _backward(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    """The gradient argument lives where the tensor lives."""
+    given = args[0] if args else kwargs.get("gradient")
+    if given is not None and isinstance(given[0], Tensor):
+        meet(
+            ip, node, [(given[0], given[1])], "backward", place=tensor.var,
+            place_dev=tensor.dev, compute=False,
+        )  # fmt: skip
+    return HOST
+
+
 def _share(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
     return tensor
 
@@ -229,9 +246,8 @@ _SPECIAL: dict[str, Any] = {
     "detach_": _share,
     "retain_grad": lambda ip, t, a, k, n: HOST,
     "size": lambda ip, t, a, k, n: HOST,
-    "item": None,
+    "backward": _backward,
 }
-del _SPECIAL["item"]
 
 
 def make_legacy(

@@ -22,6 +22,7 @@ from .values import (
     CPU,
     HOST,
     LEAF,
+    NONE,
     PARAM,
     SCALAR,
     UNKNOWN,
@@ -107,13 +108,25 @@ def _operator(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         flags = SCALAR
     if name.startswith("torch.nn.functional.") and plain.endswith(("loss", "entropy")):
         flags = SCALAR if "reduction" not in kwargs and "reduce" not in kwargs else 0
+    place, place_dev = drawn_by(kwargs)
     result = meet(
         ip, node, operands, last, compute=plain not in MOVEMENT, elementwise=plain in ELEMENTWISE,
-        flags=flags,
+        flags=flags, place=place, place_dev=place_dev,
     )  # fmt: skip
+    if place is not None:
+        result = birth(ip, node, "append")
     if "size" in kwargs or (last == "normal" and result is UNKNOWN):
         return _factory(ip, name, args, kwargs, node)
     return result
+
+
+def drawn_by(kwargs: dict[str, Arg]) -> tuple[int | None, int]:
+    """Where an operator must run that draws from a generator; (None, 0) where it is free."""
+    value = kwargs["generator"][0] if "generator" in kwargs else None
+    if isinstance(value, Inst) and value.kind == "generator":
+        dev = value.state.get("dev", CPU)
+        return (0 if dev == ACCEL else HOST_NODE), dev
+    return None, 0
 
 
 def _factory(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
@@ -144,8 +157,9 @@ def _factory(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], nod
     how = "factory"
     if "**" in kwargs or any(s for _, _, s in args) and name not in _STAR_FINE:
         how = "append"
-    if "generator" in kwargs:
-        how = "append"
+    if "generator" in kwargs and kwargs["generator"][0] is not NONE:
+        how = "append"  # drawn where the generator is, then moved
+        flags &= ~LEAF
     return birth(ip, node, how, flags=flags)
 
 
@@ -257,7 +271,10 @@ def _tensor_class(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any
 
 
 def _generator(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
-    return Inst(None, "torch.Generator", "generator", node)
+    inst = Inst(None, "torch.Generator", "generator", node)
+    target = kwargs["device"][0] if "device" in kwargs else args[0][0] if args else HOST
+    inst.state["dev"] = device_bits(target) or CPU
+    return inst
 
 
 def _meshgrid(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
@@ -266,6 +283,10 @@ def _meshgrid(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) ->
 
 def _grad(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     value = args[1][0] if len(args) > 1 else kwargs.get("inputs", (UNKNOWN, None, False))[0]
+    outputs = [(v, e) for v, e, _ in args[:1]]
+    if "grad_outputs" in kwargs:
+        outputs.append(kwargs["grad_outputs"][:2])
+    meet(ip, node, outputs, "grad", compute=False)
     found = tensors_in(ip, [(value, None)])
     return Tensor(found[0][0].var, found[0][0].dev, 0, found[0][0].why) if found else UNKNOWN
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
-from torchferry.flow.values import Device
+from torchferry.flow.tensor_calls import device_bits
+from torchferry.flow.values import UNKNOWN, Device
 from torchferry.source.build import insert_after_imports
 
 from .scopes import Scopes, parameters, rebinds
@@ -71,7 +72,7 @@ class DeviceNames:
 
     def _in_function(self, scope: Any, line: int) -> str:
         names = parameters(scope)
-        if "device" in names and not rebinds(scope, "device"):
+        if "device" in names and not rebinds(scope, "device") and self._is_device(scope):
             return "device"
         for name, bound in self._local.get(id(scope), ()):
             if bound < line:
@@ -88,6 +89,11 @@ class DeviceNames:
         if isinstance(owner, ast.ClassDef) and first:
             return self._of_object(scope, owner, first)
         return ""
+
+    def _is_device(self, scope: Any) -> bool:
+        """Whether the parameter `device` is given the accelerator, or is not known."""
+        values = self.ip.device_params.get(id(scope), [])
+        return all(v is UNKNOWN or device_bits(v) == 2 for v in values)
 
     def _of_object(self, scope: Any, owner: ast.ClassDef, first: str) -> str:
         """`self.device` where the class keeps one, set before this method runs."""
@@ -119,8 +125,8 @@ class DeviceNames:
         """The fixes that declare the device; None when no place is early enough."""
         if not self.declare:
             return ()
-        torch, line = self._torch_name()
-        text = _AUTO.get(self.wanted, self.wanted).format(torch=torch or "torch")
+        torch, line = torch_name(self.scopes.tree)
+        text = device_expression(self.wanted, torch)
         lines = f"{self.name} = {text}"
         if not torch:
             lines = "import torch\n\n" + lines
@@ -132,19 +138,24 @@ class DeviceNames:
                 return None
         return (Fix("declare the device", edits, group="migration"),)
 
-    def _torch_name(self) -> tuple[str, int]:
-        for stmt in self.scopes.tree.body:
-            stack: list[Any] = [stmt]
-            if isinstance(stmt, (ast.If, ast.Try)):
-                stack = list(stmt.body)
-            for one in stack:
-                if isinstance(one, ast.Import):
-                    for alias in one.names:
-                        if alias.name == "torch" or (
-                            alias.asname is None and alias.name.startswith("torch.")
-                        ):
-                            return alias.asname or "torch", one.end_lineno or one.lineno
-        return "", 0
+
+def device_expression(wanted: str, torch: str) -> str:
+    """The expression of the option --device, with the file's name for torch."""
+    auto = _AUTO.get(wanted)
+    return wanted if auto is None else auto.format(torch=torch or "torch")
+
+
+def torch_name(tree: ast.Module) -> tuple[str, int]:
+    """What the file calls torch, and the last line of that import; ("", 0) when it does not."""
+    for stmt in tree.body:
+        inner: list[Any] = list(stmt.body) if isinstance(stmt, (ast.If, ast.Try)) else [stmt]
+        for one in inner:
+            if isinstance(one, ast.Import):
+                for alias in one.names:
+                    plain = alias.asname is None and alias.name.startswith("torch.")
+                    if alias.name == "torch" or plain:
+                        return alias.asname or "torch", one.end_lineno or one.lineno
+    return "", 0
 
 
 def self_devices(ip: Interp) -> set[int]:

@@ -11,11 +11,12 @@ from torchferry.source.apply import Applied, apply_fixes
 from torchferry.source.reread import check_rewrite
 
 from .buffers import find_buffers
-from .device import DeviceNames, self_devices
+from .device import DeviceNames, device_expression, self_devices, torch_name
 from .emit import Emission, Emitter
 from .model import Migration, MigrationOptions, Plan, PlanItem
 from .placement import solve
 from .scopes import Scopes
+from .switches import find_switches
 
 if TYPE_CHECKING:
     from torchferry.flow.interp import Interp
@@ -34,6 +35,9 @@ def migrate_document(doc: Document, options: MigrationOptions | None = None) -> 
     result = Migration(doc.path, doc.text, doc.text)
     if "torch" not in doc.text:
         return result
+    turned = _turn_switches(doc, options, result)
+    if turned is not None:
+        doc = turned
     emission, names = _settle(doc, options, result.plan)
     fixes = list(emission.fixes)
     if not fixes:
@@ -51,6 +55,25 @@ def migrate_document(doc: Document, options: MigrationOptions | None = None) -> 
     check_rewrite(applied)
     _fill(result, emission, applied)
     return result
+
+
+def _turn_switches(
+    doc: Document, options: MigrationOptions, result: Migration
+) -> Document | None:
+    """The document with its switches turned, recorded in `result`; None when it has none."""
+    scopes = Scopes(doc.tree)
+    torch, _ = torch_name(doc.tree)
+    expression = device_expression(options.device, torch)
+    switches = find_switches(doc, scopes, expression, torch)
+    if not switches:
+        return None
+    applied = apply_fixes(doc, [fix for fix, _ in switches])
+    turned = check_rewrite(applied)
+    result.after = applied.text
+    result.fixes = list(applied.applied)
+    result.edited_lines = list(applied.edited_lines)
+    result.plan.placed = [item for _, item in switches]
+    return turned
 
 
 def _settle(
@@ -93,9 +116,10 @@ def _restrict(ip: Interp, emission: Emission, plan: Plan, doc: Document) -> None
 
 
 def _fill(result: Migration, emission: Emission, applied: Applied) -> None:
+    earlier = [applied.new_line(line) for line in result.edited_lines]
     result.after = applied.text
-    result.fixes = list(applied.applied)
-    result.edited_lines = list(applied.edited_lines)
+    result.fixes += applied.applied
+    result.edited_lines = sorted({*earlier, *applied.edited_lines})
     plan = result.plan
-    plan.placed = sorted(emission.placed, key=lambda item: item.line)
+    plan.placed = sorted([*plan.placed, *emission.placed], key=lambda item: item.line)
     plan.moved = sorted(emission.moved, key=lambda item: item.line)

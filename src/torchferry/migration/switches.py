@@ -1,0 +1,124 @@
+"""Switches that hold a program on the CPU: a device written as "cpu", a flag written as False.
+
+They are turned first; the rest of the migration then finds a program that asks for the GPU.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+from torchferry.core.edit import Fix
+from torchferry.source.build import add_keyword, replace
+
+from .model import PlanItem
+from .scopes import Scopes
+
+if TYPE_CHECKING:
+    from torchferry.source.document import Document
+
+_FLAG = re.compile(r"(?i)^(use_?)?(cuda|gpu)(_?(available|enabled|on))?$|^(is|has|use|with|enable)_?(cuda|gpu)$")
+_ACCELERATOR = re.compile(r"(cuda|mps|xpu)(:\d+)?$")
+_GUARD = "{torch}.cuda.is_available()"
+
+
+def find_switches(
+    doc: Document, scopes: Scopes, expression: str, torch: str
+) -> list[tuple[Fix, PlanItem]]:
+    """The switches of a document, each with its fix. `expression` gives the device to use."""
+    found: list[tuple[Fix, PlanItem]] = []
+    asks = _asks_for_gpu(doc.tree)
+    for node in ast.walk(doc.tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and not asks:
+            switch = _device_switch(doc, node, expression, torch) or _flag_switch(doc, node, torch)
+            if switch is not None:
+                found.append(switch)
+        elif isinstance(node, ast.Call):
+            switch = _option_switch(doc, node, torch)
+            if switch is not None:
+                found.append(switch)
+    return found
+
+
+def _asks_for_gpu(tree: ast.Module) -> bool:
+    """Whether the code itself names an accelerator somewhere: then "cpu" is a choice."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("is_available", "cuda", "accelerator"):
+            return True
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if _ACCELERATOR.match(node.value):
+                return True
+    return False
+
+
+def _name_of(target: Any) -> str:
+    if isinstance(target, ast.Name):
+        return target.id
+    return target.attr if isinstance(target, ast.Attribute) else ""
+
+
+def _device_switch(
+    doc: Document, node: ast.Assign, expression: str, torch: str
+) -> tuple[Fix, PlanItem] | None:
+    """`device = torch.device("cpu")`, `device = "cpu"` where it is used as one."""
+    name, value = _name_of(node.targets[0]), node.value
+    if not name:
+        return None
+    call = isinstance(value, ast.Call) and doc.source(value.func) in (
+        "torch.device", f"{torch}.device", "device",
+    )  # fmt: skip
+    text = value.args[0] if isinstance(value, ast.Call) and call and value.args else value
+    if not (isinstance(text, ast.Constant) and text.value == "cpu"):
+        return None
+    if not call and not _used_as_device(doc, name):
+        return None
+    new = expression if torch else '"cpu"'
+    edits = replace(doc, value, new)
+    if edits is None or not torch:
+        return None
+    fix = Fix(f"let `{name}` be the accelerator where there is one", edits, group="migration")
+    return fix, PlanItem(node.lineno, f"{name} = ...", "the program's own device, no longer the CPU")
+
+
+def _used_as_device(doc: Document, name: str) -> bool:
+    pattern = rf"\.to\(\s*([\w.]+\.)?{name}\b|device\s*=\s*([\w.]+\.)?{name}\b|torch\.device\(\s*{name}\b"
+    return re.search(pattern, doc.text) is not None
+
+
+def _flag_switch(doc: Document, node: ast.Assign, torch: str) -> tuple[Fix, PlanItem] | None:
+    """`use_cuda = False` where branches ask for it."""
+    name = _name_of(node.targets[0])
+    value = node.value
+    if not _FLAG.match(name) or not torch:
+        return None
+    if not (isinstance(value, ast.Constant) and value.value is False):
+        return None
+    if not re.search(rf"\bif\s[^\n]*\b{name}\b", doc.text):
+        return None
+    edits = replace(doc, value, _GUARD.format(torch=torch))
+    if edits is None:
+        return None
+    fix = Fix(f"let `{name}` ask for a GPU", edits, group="migration")
+    return fix, PlanItem(node.lineno, f"{name} = ...", "the program's own flag, no longer False")
+
+
+def _option_switch(doc: Document, node: ast.Call, torch: str) -> tuple[Fix, PlanItem] | None:
+    """`add_argument("--cuda", action="store_true")` that no command line can set."""
+    if not (isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"):
+        return None
+    labels = [a.value for a in node.args if isinstance(a, ast.Constant)]
+    names = [str(x).lstrip("-") for x in labels if str(x).startswith("--")]
+    if not names or not _FLAG.match(names[0].replace("-", "_")) or not torch:
+        return None
+    words = {k.arg: k.value for k in node.keywords}
+    action = words.get("action")
+    if not (isinstance(action, ast.Constant) and action.value == "store_true"):
+        return None
+    if "default" in words or not re.search(r"parse_args\(\s*(args\s*=\s*)?(\[|\(\)|'|\")", doc.text):
+        return None
+    edits = add_keyword(doc, node, "default", _GUARD.format(torch=torch))
+    if edits is None:
+        return None
+    fix = Fix(f"let `--{names[0]}` be on where there is a GPU", edits, group="migration")
+    return fix, PlanItem(node.lineno, f"--{names[0]}", "the program's own flag, which nobody can set")
