@@ -9,7 +9,7 @@ from .request import Report, Status, Where
 from .runs import Run, Runner
 from .text_comparison import TextDifference, compare_text, reference, without_device_lines
 from .tolerance import EXACT, SAME_CPU, Tolerance
-from .values import compare_values
+from .values import TensorDifference, compare_values
 from .verdict import Difference, EditedLines, Evidence, Outcome, Role, Verdict
 
 _STREAMS = ("stdout", "stderr")
@@ -189,9 +189,26 @@ class Judge:
         evidence.unmatched_tensors = list(result.unmatched)
         evidence.unstable_tensors = list(result.unstable)
         evidence.largest_difference = max(evidence.largest_difference, result.largest_difference)
-        if found is None and result.difference is not None:
-            return Difference(run.role, tensor=result.difference)
+        lost = result.difference or self._lost_leaf(run)
+        if found is None and lost is not None:
+            return Difference(run.role, tensor=lost)
         return found
+
+    def _lost_leaf(self, run: Run) -> TensorDifference | None:
+        """A learned variable of the main module that is one on the CPU only.
+
+        The copy that a move makes of a leaf is no leaf: its gradient goes elsewhere.
+        """
+        assert self.first is not None
+        on_cpu = [r.values for r in self.runner.runs if r.role is Role.MIGRATED_CPU]
+        if run.role is not Role.MIGRATED_GPU or not on_cpu:
+            return None
+        own = self.gpu_original.values if self.gpu_original is not None else self.first.values
+        variables = (name for name in self.first.values if name.isidentifier())
+        for name in variables:
+            if name in own and name in on_cpu[-1] and name not in run.values:
+                return TensorDifference(name, "it is no leaf any more, and cannot learn")
+        return None
 
     # ---- writing the verdict
 

@@ -144,6 +144,8 @@ class Scratch:
             if self.root / within in self._changed:
                 continue
             status, before = os.lstat(path), _status(self.root / within)
+            if stat.S_ISDIR(status.st_mode):
+                continue
             if before is None or (
                 not stat.S_ISLNK(status.st_mode)
                 and (before.st_size, before.st_mtime_ns) != (status.st_size, status.st_mtime_ns)

@@ -31,7 +31,7 @@ def verify_rewrite(
     and MissingTorch.
     """
     if not script.is_file():
-        reason = "is a folder" if script.is_dir() else "no such file"
+        reason = "is a folder" if script.is_dir() else "No such file"
         raise UnreadableSource(str(script), reason)
     script = script.parent.resolve() / script.name
     root = choose_root(script, Path.cwd(), options.root)

@@ -38,6 +38,7 @@ class _Entry:
         "maker",
         "ordinal",
         "parameters",
+        "passing",
         "place",
         "reference",
     )
@@ -47,6 +48,7 @@ class _Entry:
         self.maker, self.place, self.ordinal = maker, place, ordinal
         self.parameters: dict[str, Any] = module.__dict__["_parameters"]
         self.buffers: dict[str, Any] = module.__dict__["_buffers"]
+        self.passing: set[str] = module.__dict__.get("_non_persistent_buffers_set", set())
         self.children: dict[str, _Entry] = {}
         self.covered = False
         self.reference: weakref.ref[nn.Module] | None = None
@@ -59,7 +61,7 @@ class _Entry:
         """Names and tensors of the module and those below it."""
         for holder in (self.parameters, self.buffers):
             for name, tensor in holder.items():
-                if isinstance(tensor, Tensor):
+                if isinstance(tensor, Tensor) and name not in self.passing:
                     yield prefix + name, tensor
         for name, child in self.children.items():
             yield from child.tensors(f"{prefix}{name}.")

@@ -100,7 +100,9 @@ class _Session:
         if request.writable:
             from .write_guard import WriteGuard
 
-            WriteGuard(request.protected, request.writable, self._refused).install()
+            guard = WriteGuard(request.protected, request.writable, self._refused)
+            guard.watch_torch()
+            guard.install()
         if request.edited_lines:
             from .line_hits import LineHits
 

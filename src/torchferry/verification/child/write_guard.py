@@ -36,9 +36,8 @@ class WriteGuard:
         self.free = tuple(os.path.realpath(path) for path in (*_FREE, *_scratch_folders()))
 
     def install(self) -> None:
-        """Begin to watch Python's file operations and torch's own writer."""
+        """Begin to watch Python's file operations."""
         sys.addaudithook(self._on_event)
-        self._wrap_torch_writer()
 
     def allow(self, path: Any) -> None:
         """Make `path` fit to be written; PermissionError where it is the user's."""
@@ -82,8 +81,8 @@ class WriteGuard:
                 return
         self.allow(path)
 
-    def _wrap_torch_writer(self) -> None:
-        """torch.save opens its file in C++, which no audit event tells."""
+    def watch_torch(self) -> None:
+        """Watch torch.save too, which opens its file in C++: no audit event tells that."""
         from torch import serialization
 
         writer = getattr(serialization, "_open_zipfile_writer_file", None)
