@@ -283,3 +283,22 @@ CASES += [
     ("custom_op", "import torch.library\n@torch.library.custom_op('ferrytest::twice',mutates_args=())\ndef twice(x: torch.Tensor) -> torch.Tensor:\n return x+torch.ones(2,device=x.device)\nassert twice(torch.ones(2,device='cuda')).is_cuda", "ok"),
     ("inference_cpu_copy", "with torch.inference_mode():\n y=torch.ones(2,device='cuda').cpu(); assert not y.is_cuda", "ok"),
 ]
+
+#: Cases on a machine with two GPUs.
+TWO_GPUS = [
+    ("two_count", "assert torch.cuda.device_count()==2 and torch.ones(1,device='cuda:1').device.index==1", "ok"),
+    ("two_mixed", "torch.ones(2,device='cuda:0')+torch.ones(2,device='cuda:1')", "at least two devices, cuda:0 and cuda:1!"),
+    ("two_scalar_other_gpu", "torch.ones(2,device='cuda:0')+torch.tensor(1.,device='cuda:1')", "same device"),
+    ("two_move", "x=torch.ones(2,device='cuda:0').to('cuda:1'); assert x.get_device()==1", "ok"),
+    ("two_current", "torch.cuda.set_device(1)\ntry: assert torch.ones(1).cuda().get_device()==1 and torch.ones(1,device='cuda').get_device()==1\nfinally: torch.cuda.set_device(0)", "ok"),
+    ("two_context", "with torch.cuda.device(1): assert torch.ones(1,device='cuda').get_device()==1 and torch.cuda.current_device()==1\nassert torch.cuda.current_device()==0", "ok"),
+    ("two_data_parallel", "m=torch.nn.DataParallel(torch.nn.Sequential(torch.nn.Linear(2,3),torch.nn.BatchNorm1d(3))).cuda(); y=m(torch.ones(8,2,device='cuda')); assert y.get_device()==0 and y.shape==(8,3); y.sum().backward(); assert m.module[0].weight.grad.get_device()==0", "ok"),
+    ("two_new_keeps", "x=torch.ones(2,device='cuda:1'); assert (x*2).get_device()==1 and x.new_zeros(1).get_device()==1 and torch.zeros_like(x).get_device()==1", "ok"),
+    ("two_memory", "a0=torch.cuda.memory_allocated(1); x=torch.ones(1024,device='cuda:1'); assert torch.cuda.memory_allocated(1)==a0+4096", "ok"),
+    ("two_peer", "assert torch.cuda.can_device_access_peer(0,1)", "ok"),
+    ("two_model_parallel", "a=torch.nn.Linear(2,2).to('cuda:0'); b=torch.nn.Linear(2,2).to('cuda:1'); b(a(torch.ones(1,2,device='cuda:0')).to('cuda:1')).sum().backward(); assert a.weight.grad.get_device()==0 and b.weight.grad.get_device()==1", "ok"),
+    ("two_out_of_range", "torch.ones(1,device='cuda:2')", "invalid device ordinal"),
+    ("two_optimizer", "a=torch.nn.Linear(2,2).to('cuda:0'); b=torch.nn.Linear(2,2).to('cuda:1'); o=torch.optim.Adam([*a.parameters(),*b.parameters()]); b(a(torch.ones(1,2,device='cuda:0')).to('cuda:1')).sum().backward(); torch.nn.utils.clip_grad_norm_([*a.parameters(),*b.parameters()],1.); o.step()", "ok"),
+    ("two_load", "import io; f=io.BytesIO(); torch.save(torch.ones(1,device='cuda:1'),f); f.seek(0); assert torch.load(f).get_device()==1; f.seek(0); assert torch.load(f,map_location={'cuda:1':'cuda:0'}).get_device()==0", "ok"),
+    ("two_setitem", "a=torch.zeros(2,device='cuda:0'); a[0]=torch.tensor(1.,device='cuda:1'); a.copy_(torch.ones(2,device='cuda:1')); assert a.sum()==2", "ok"),
+]

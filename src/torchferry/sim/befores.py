@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -9,20 +10,21 @@ import torch
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.generators import default_generators, generator_device
 from torchferry.sim.messages import generator_message
-from torchferry.sim.operators import Before, Operator
+from torchferry.sim.operators import Operator
 from torchferry.sim.tags import CPU, device_named, device_number
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+Before = Callable[..., Call]
 
 
-def lookup(name: str, random: bool) -> Before | None:
+def lookup(operator: Operator) -> Before | None:
     """The check of an operator, None for most."""
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    return _generator if random else None
+    if operator.short in _BY_NAME:
+        return _BY_NAME[operator.short]
+    return _generator if operator.random else None
 
 
 def _generator(
@@ -42,13 +44,31 @@ def _generator(
         if (found >= 0) != (device >= 0):
             raise_device_error("generator", generator_message(device, found), operator.name)
         return args, kwargs
-    if device >= 0 and session.device_rng and place >= 0:
-        own = default_generators()[device]
-        if place < len(args):
-            args = (*args[:place], own, *args[place + 1 :])
-        else:
-            kwargs = {**kwargs, "generator": own}
+    session.drawing_device = device
     return args, kwargs
+
+
+def random_call(session: Session, operator: Operator) -> Callable[..., Any]:
+    """The kernel of an operator; with `rng="device"` random ones draw from the GPU's generator."""
+    call: Callable[..., Any] = operator.func._op
+    if not (operator.random and session.device_rng):
+        return call
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        device, session.drawing_device = session.drawing_device, CPU
+        if device < 0:
+            return call(*args, **kwargs)
+        # Not every random operator takes a generator: lend the default one the GPU's state.
+        own, default = default_generators()[device], torch.default_generator
+        saved = default.get_state()
+        default.set_state(own.get_state())
+        try:
+            return call(*args, **kwargs)
+        finally:
+            own.set_state(default.get_state())
+            default.set_state(saved)
+
+    return run
 
 
 def _packed_lengths(

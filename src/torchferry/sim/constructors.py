@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._device import DeviceContext
@@ -11,8 +11,11 @@ from torchferry.sim import state
 from torchferry.sim.generators import install as install_generators
 from torchferry.sim.moves import move
 from torchferry.sim.patching import Patcher
-from torchferry.sim.session import Session, number_of
+from torchferry.sim.state import number_of
 from torchferry.sim.tags import CPU, device_number
+
+if TYPE_CHECKING:
+    from torchferry.sim.session import Session
 
 _tensor: Any = torch.tensor
 _as_tensor: Any = torch.as_tensor

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from torchferry.sim.naming import expression_of
+from torchferry.sim.naming import Holder, holder_of
 from torchferry.sim.places import place_of, user_frame, user_stack
 from torchferry.sim.suggestions import suggest
 from torchferry.sim.tags import device_named, device_number, tag_of
@@ -45,20 +45,24 @@ def _report(
     frame: FrameType | None,
 ) -> DeviceErrorReport:
     place = place_of(frame.f_code, frame.f_lasti) if frame is not None else None
-    reports = tuple(_tensor_report(argument, tensor, frame) for argument, tensor in tensors)
+    holders = [holder_of(tensor, frame) for _, tensor in tensors]
+    reports = tuple(
+        _tensor_report(argument, tensor, holder)
+        for (argument, tensor), holder in zip(tensors, holders, strict=True)
+    )
     return DeviceErrorReport(
         kind=kind,
         message=message,
         operator=operator,
         place=place,
         tensors=reports,
-        suggestion=suggest(kind, reports, tensors, place, frame),
+        suggestion=suggest(kind, reports, tensors, holders, place),
         stack=user_stack(frame if frame is not None else sys._getframe(1)),
     )
 
 
 def _tensor_report(
-    argument: str | None, tensor: torch.Tensor, frame: FrameType | None
+    argument: str | None, tensor: torch.Tensor, holder: Holder | None
 ) -> TensorReport:
     tag = tag_of(tensor)
     moves: tuple[MoveRecord, ...] = ()
@@ -71,7 +75,7 @@ def _tensor_report(
         device=str(device_named(device_number(tensor))),
         shape=tuple(tensor.shape),
         dtype=str(tensor.dtype),
-        name=expression_of(tensor, frame),
+        name=None if holder is None else holder.expression,
         argument=argument,
         born=None if tag is None else place_of(tag.code, tag.lasti),
         born_by="" if tag is None else tag.operator,

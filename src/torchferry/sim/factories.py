@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchferry.sim import checks, failures
+from torchferry.sim.befores import lookup, random_call
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.operators import Operator
 from torchferry.sim.places import user_frame
@@ -24,8 +25,8 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     another (CPU) tensor does not: then the device is not the user's wish. It follows the tensor
     arguments, else it floats until the tensor meets another.
     """
-    call, short, memory = operator.func._op, operator.short, session.memory
-    before, counter = operator.before, session.counter
+    call, short, memory = random_call(session, operator), operator.short, session.memory
+    before, counter = lookup(operator), session.counter
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         wish = kwargs.get("device")

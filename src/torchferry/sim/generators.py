@@ -8,7 +8,7 @@ import torch
 
 from torchferry.sim import state
 from torchferry.sim.patching import Patcher
-from torchferry.sim.session import number_of
+from torchferry.sim.state import number_of
 from torchferry.sim.tags import CPU, device_named
 
 _Generator: Any = torch._C.Generator

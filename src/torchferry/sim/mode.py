@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchferry.sim import checks, factories, failures, operators
+from torchferry.sim.befores import lookup, random_call
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.tables import families
 from torchferry.sim.places import internal_files, is_internal, user_frame
@@ -45,6 +46,16 @@ class SimulationMode(TorchDispatchMode):
         super().__init__()
         self.session = session
         self._runners: dict[int, tuple[Runner, Any]] = {}
+        self._resting: dict[int, tuple[Runner, Any]] | None = None
+
+    def rest(self) -> None:
+        """Let everything pass: a session inside this one is running."""
+        self._resting, self._runners = self._runners, {}
+
+    def resume(self) -> None:
+        """Work again."""
+        if self._resting is not None:
+            self._runners, self._resting = self._resting, None
 
 
 def _dispatch(
@@ -52,6 +63,8 @@ def _dispatch(
 ) -> Any:
     entry = self._runners.get(id(func))
     if entry is None:
+        if self._resting is not None:
+            return func(*args, **(kwargs or {}))
         entry = self._runners[id(func)] = (_prepare(self.session, func), func)
     if types and _has_own_dispatch(types):
         return func(*args, **(kwargs or {}))
@@ -179,8 +192,8 @@ def _birth_runner(session: Session, operator: operators.Operator) -> Runner:
 
 def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
     # The hot path: everything it needs is a local, and the walk to the user's frame is inlined.
-    call, name, short = operator.func._op, operator.name, operator.short
-    before, waits = operator.before, operator.waits
+    call, name, short = random_call(session, operator), operator.name, operator.short
+    before, waits, counted = lookup(operator), operator.waits, operator.counted
     on_host = families.HOST_RESULTS.get(short)
     counter, memory = session.counter, session.memory
     counts, codes = counter.operators, counter.codes
@@ -251,14 +264,15 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
             session.out_of_memory(full, name)
         except (NotImplementedError, RuntimeError):
             nbytes = tag_results(out, device, short, code, lasti, memory)
-        key = (name, device, id(code), lasti)
-        entry = counts.get(key)
-        if entry is None:
-            codes[id(code)] = code
-            counts[key] = [1, nbytes]
-        else:
-            entry[0] += 1
-            entry[1] += nbytes
+        if counted:
+            key = (name, device, id(code), lasti)
+            entry = counts.get(key)
+            if entry is None:
+                codes[id(code)] = code
+                counts[key] = [1, nbytes]
+            else:
+                entry[0] += 1
+                entry[1] += nbytes
         if waits and device >= 0:
             counter.wait(short)
         return out

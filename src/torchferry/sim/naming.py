@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -12,19 +13,37 @@ from torchferry.sim.places import is_internal
 from torchferry.sim.tags import storage_of
 
 _MAX_ITEMS = 200
+_MAX_DEPTH = 3
+
+Same = Callable[[Any, Any], bool]
 
 
-def expression_of(tensor: torch.Tensor, frame: FrameType | None) -> str | None:
-    """Expression (`h0`, `self.mask`, `batch['x']`) that holds `tensor` in the nearest user frame.
+@dataclass(frozen=True)
+class Holder:
+    """Where a tensor is held: `expression` in the user's words, `module` if a module holds it.
+
+    `registered`: it is a parameter or buffer of that module. `hidden`: on the way there the module
+    sits in a plain list or dict, which `module.to()` does not see.
+    """
+
+    expression: str
+    module: torch.nn.Module | None = None
+    attribute: str = ""
+    registered: bool = False
+    hidden: bool = False
+
+
+def holder_of(tensor: torch.Tensor, frame: FrameType | None) -> Holder | None:
+    """Holder of `tensor` in the nearest user frame that has one.
 
     The object itself is looked for in every user frame first, then a tensor that shares its storage.
     """
     frames = list(_user_frames(frame))
     for same in (_is_same, _shares_storage):
         for each in frames:
-            name = _in_frame(tensor, each, same)
-            if name is not None:
-                return name
+            found = _in_frame(tensor, each, same)
+            if found is not None:
+                return found
     return None
 
 
@@ -46,67 +65,66 @@ def _shares_storage(a: Any, b: Any) -> bool:
         return False
 
 
-def _in_frame(tensor: torch.Tensor, frame: FrameType, same: Any) -> str | None:
+def _in_frame(tensor: torch.Tensor, frame: FrameType, same: Same) -> Holder | None:
     names: dict[str, Any] = dict(frame.f_locals)
     if frame.f_locals is not frame.f_globals:
         used = set(frame.f_code.co_names)
         names.update({k: v for k, v in frame.f_globals.items() if k in used and k not in names})
     for name, value in names.items():
         if isinstance(value, torch.Tensor) and same(value, tensor):
-            return name
+            return Holder(name)
     for name, value in names.items():
-        found = _inside(tensor, name, value, same)
+        found = _inside(tensor, name, value, same, _MAX_DEPTH)
         if found is not None:
             return found
     return None
 
 
-def _inside(tensor: torch.Tensor, name: str, value: Any, same: Any) -> str | None:
+def _inside(
+    tensor: torch.Tensor, name: str, value: Any, same: Same, depth: int, hidden: bool = False
+) -> Holder | None:
+    """Look into modules, containers and plain objects."""
     if isinstance(value, torch.nn.Module):
-        return _inside_module(tensor, name, value, same)
-    if isinstance(value, dict):
-        for key, item in list(value.items())[:_MAX_ITEMS]:
-            if isinstance(item, torch.Tensor) and same(item, tensor):
-                return f"{name}[{key!r}]"
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value[:_MAX_ITEMS]):
-            if isinstance(item, torch.Tensor) and same(item, tensor):
-                return f"{name}[{index}]"
-    elif hasattr(value, "__dict__") and not isinstance(value, type):
-        for key, item in list(vars(value).items())[:_MAX_ITEMS]:
-            if isinstance(item, torch.Tensor) and same(item, tensor):
-                return f"{name}.{key}"
+        return _inside_module(tensor, name, value, same, depth, hidden)
+    if depth == 0:
+        return None
+    for expression, item in _items(name, value):
+        if isinstance(item, torch.Tensor):
+            if same(item, tensor):
+                return Holder(expression)
+        else:
+            found = _inside(tensor, expression, item, same, depth - 1, True)
+            if found is not None:
+                return found
     return None
+
+
+def _items(name: str, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", item) for key, item in list(value.items())[:_MAX_ITEMS]]
+    if isinstance(value, (list, tuple)):
+        return [(f"{name}[{index}]", item) for index, item in enumerate(value[:_MAX_ITEMS])]
+    if isinstance(value, type) or type(value).__module__ in ("builtins", "numpy", "torch"):
+        return []
+    try:
+        held = vars(value)
+    except TypeError:
+        return []
+    return [(f"{name}.{key}", item) for key, item in list(held.items())[:_MAX_ITEMS]]
 
 
 def _inside_module(
-    tensor: torch.Tensor, name: str, module: torch.nn.Module, same: Any
-) -> str | None:
+    tensor: torch.Tensor, name: str, module: torch.nn.Module, same: Same, depth: int, hidden: bool
+) -> Holder | None:
     for path, part in module.named_modules():
         prefix = f"{name}.{path}" if path else name
-        held = (part._parameters, part._buffers, vars(part))
-        for names in held:
-            for key, item in list(names.items()):
-                if isinstance(item, torch.Tensor) and same(item, tensor):
-                    return f"{prefix}.{key}"
-                if isinstance(item, (list, tuple, dict)) and not key.startswith("_"):
-                    found = _inside(tensor, f"{prefix}.{key}", item, same)
+        for held, registered in ((part._parameters, True), (part._buffers, True), (vars(part), False)):
+            for key, item in list(held.items()):
+                if isinstance(item, torch.Tensor):
+                    if same(item, tensor):
+                        return Holder(f"{prefix}.{key}", part, key, registered, hidden)
+                elif depth and not key.startswith("_") and isinstance(item, (list, tuple, dict)):
+                    found = _inside(tensor, f"{prefix}.{key}", item, same, depth - 1, True)
                     if found is not None:
-                        return found
-    return None
-
-
-def holder_of(name: str, frame: FrameType | None) -> Any:
-    """The object before the last dot of `name` in the user's frames: its module, for a suggestion."""
-    if "." not in name:
-        return None
-    path = name.split(".")[:-1]
-    for each in _user_frames(frame):
-        scope = {**each.f_globals, **each.f_locals}
-        if path[0] not in scope:
-            continue
-        value = scope[path[0]]
-        for part in path[1:]:
-            value = getattr(value, part, None)
-        return value
+                        return found if found.module else Holder(found.expression, part, key)
     return None

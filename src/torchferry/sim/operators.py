@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from torchferry.sim.tables import cuda_kernels, families
-
-Before = Callable[..., "tuple[tuple[Any, ...], dict[str, Any]]"]
-
 
 class Kind(enum.Enum):
     """How the mode treats an operator."""
@@ -47,7 +43,7 @@ class Operator:
     arguments: tuple[str, ...]
     mutated: frozenset[str]
     waits: bool
-    before: Before | None
+    counted: bool
     random: bool
 
 
@@ -59,9 +55,6 @@ def describe(func: Any) -> Operator:
     mutated = frozenset(
         a.name for a in schema.arguments if a.alias_info is not None and a.alias_info.is_write
     )
-    from torchferry.sim import befores  # late: befores needs the types of this module
-
-    random = _is_random(func, schema)
     return Operator(
         func=func,
         name=full,
@@ -71,8 +64,8 @@ def describe(func: Any) -> Operator:
         arguments=tuple(a.name for a in schema.arguments),
         mutated=mutated,
         waits=name in families.HOST_WAITS,
-        before=befores.lookup(name, random),
-        random=random,
+        counted=name not in families.READS,
+        random=_is_random(func, schema),
     )
 
 
@@ -84,6 +77,8 @@ def _kind(name: str, schema: Any, mutated: frozenset[str]) -> Kind:
     names = {a.name for a in schema.arguments}
     if "device" in names and name not in families.NOT_FACTORIES:
         return Kind.FACTORY
+    if name in families.MORE_VIEWS:
+        return Kind.VIEW
     returns_view = any(
         r.alias_info is not None and not r.alias_info.is_write for r in schema.returns
     )

@@ -55,6 +55,8 @@ class Session:
         self.mode = SimulationMode(self)
         #: Device of `torch.set_default_tensor_type(torch.cuda.FloatTensor)`; CPU else.
         self.legacy_device = CPU
+        #: GPU that the random operator being run draws on (with `rng="device"`).
+        self.drawing_device = CPU
         #: What `torch.set_default_device` had set when the session began.
         self.default_device: Any = None
         self.process = os.getpid()
@@ -233,17 +235,3 @@ def _size(nbytes: int) -> str:
     if nbytes >= 1 << 20:
         return f"{nbytes / (1 << 20):.2f} MiB"
     return f"{nbytes / 1024:.2f} KiB"
-
-
-def number_of(session: Session, device: Any) -> int:
-    """Device number of what a user may write as a device: a string, an index, a torch.device."""
-    if device is None:
-        return CPU
-    if isinstance(device, int) and not isinstance(device, bool):
-        return session.index_of(torch.device("cuda", device))
-    if not isinstance(device, torch.device):
-        device = torch.device(device)
-    return session.index_of(device)
-
-
-__all__ = ["Session", "device_named", "device_number", "number_of"]

@@ -18,6 +18,7 @@ from torchferry.sim import (
     backward,
     compiling,
     composites,
+    grouping,
     recurrent,
     state,
     storage_methods,
@@ -44,6 +45,7 @@ _INSTALLERS = (
     constructors,
     recurrent,
     composites,
+    grouping,
     comm,
     autocast,
     backward,
@@ -88,6 +90,9 @@ class simulate:  # noqa: N801
     def __enter__(self) -> Session:
         session = Session(**self._settings)
         with _lock:
+            outer = state.running()
+            if outer is not None:
+                outer.mode.rest()
             state.push(session)
             if state.depth() == 1:
                 _install()
@@ -110,6 +115,9 @@ class simulate:  # noqa: N801
             if last:
                 _patcher.undo()
             state.pop()
+            outer = state.running()
+            if outer is not None:
+                outer.mode.resume()
 
     def __call__(self, function: _F) -> _F:
         """Run `function` on a simulated GPU of its own at each call."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchferry.sim.tags import CPU
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
@@ -35,3 +39,14 @@ def pop() -> None:
 def depth() -> int:
     """Number of nested sessions."""
     return len(_sessions)
+
+
+def number_of(session: Session, device: Any) -> int:
+    """Device number of what a user may write as a device: a string, an index, a torch.device."""
+    if device is None:
+        return CPU
+    if isinstance(device, int) and not isinstance(device, bool):
+        return session.index_of(torch.device("cuda", device))
+    if not isinstance(device, torch.device):
+        device = torch.device(device)
+    return session.index_of(device)

@@ -10,7 +10,7 @@ from torchferry.sim import state
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.patching import Patcher
 from torchferry.sim.places import user_frame
-from torchferry.sim.session import number_of
+from torchferry.sim.state import number_of
 from torchferry.sim.tags import CPU, FLOATING, HostTag, device_named, new_tag
 
 Storage: Any = torch.UntypedStorage

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
 import torch
 
-from torchferry.sim.naming import holder_of
+from torchferry.sim.naming import Holder
 from torchferry.trace import Place, TensorReport
 
 #: Operators that make a tensor from sizes: `device=` belongs there.
@@ -22,8 +21,8 @@ def suggest(
     kind: str,
     reports: Sequence[TensorReport],
     tensors: Sequence[tuple[str | None, torch.Tensor]],
+    holders: Sequence[Holder | None],
     place: Place | None,
-    frame: FrameType | None,
 ) -> str:
     """One or two sentences; "" where nothing is known."""
     maker = _BY_KIND.get(kind)
@@ -33,8 +32,8 @@ def suggest(
     if odd is None:
         return ""
     other = next((r for r in reports if r.device != odd.device), None)
-    tensor = next(t for (_, t), r in zip(tensors, reports, strict=True) if r is odd)
-    return _move_it(odd, other, tensor, place, frame)
+    index = next(i for i, r in enumerate(reports) if r is odd)
+    return _move_it(odd, other, tensors[index][1], holders[index], place)
 
 
 def _odd_one(reports: Sequence[TensorReport]) -> TensorReport | None:
@@ -64,8 +63,8 @@ def _move_it(
     odd: TensorReport,
     other: TensorReport | None,
     tensor: torch.Tensor,
+    holder: Holder | None,
     place: Place | None,
-    frame: FrameType | None,
 ) -> str:
     name, device = _called(odd), _device_expression(other)
     if odd.moves and odd.device == "cpu" and odd.moves[-1].device == "cpu":
@@ -73,9 +72,13 @@ def _move_it(
             f"{name} was moved to the CPU at {_line(odd.moves[-1].place)}: leave that move out, "
             f"or move it back with `.to({device})` at {_line(place)}."
         )
-    holder = holder_of(odd.name, frame) if odd.name else None
-    if isinstance(holder, torch.nn.Module):
-        return _module_state(odd, holder, tensor, device)
+    if holder is not None and holder.module is not None:
+        return _module_state(odd, holder)
+    if isinstance(tensor, torch.nn.Parameter):
+        return (
+            f"{name} is a parameter of a module that was not moved (made at {_line(odd.born)}): "
+            f"move the module with `.to({device})` before {_line(place)}."
+        )
     if odd.born_by in FACTORIES and odd.born is not None:
         return (
             f"move {name} where it is made: add `device={device}` to "
@@ -86,21 +89,23 @@ def _move_it(
     return f"move {name}{where} before it is used: `{target}.to({device})`, {_line(place)}."
 
 
-def _module_state(
-    odd: TensorReport, holder: torch.nn.Module, tensor: torch.Tensor, device: str
-) -> str:
-    path = str(odd.name).rsplit(".", 1)
-    registered = path[1] in holder._parameters or path[1] in holder._buffers
-    if registered:
-        root = str(odd.name).split(".", 1)[0]
+def _module_state(odd: TensorReport, holder: Holder) -> str:
+    owner, root = holder.expression.rsplit(".", 1)[0], holder.expression.split(".", 1)[0]
+    if holder.hidden or "[" in holder.expression:
+        return (
+            f"`{odd.name}` is held in a plain list or dict, which `module.to()` does not see: "
+            "use nn.ModuleList, nn.ModuleDict or nn.ParameterList, or register a buffer."
+        )
+    if holder.registered:
         whole = "the module that holds it" if root == "self" else f"`{root}`"
         return (
-            f"`{odd.name}` is a parameter or buffer that was not moved: call "
-            f"`.to(device)` on {whole} first (a plain list hides modules: use nn.ModuleList)."
+            f"`{odd.name}` is a parameter or buffer that was not moved: call `.to(device)` on "
+            f"{whole} before it is used."
         )
     return (
         f"`{odd.name}` is a plain attribute, which `module.to()` does not move: write "
-        f"`{path[0]}.register_buffer({path[1]!r}, ..., persistent=False)`, {_line(odd.born)}."
+        f"`{owner}.register_buffer({holder.attribute!r}, ..., persistent=False)`, "
+        f"{_line(odd.born)}."
     )
 
 

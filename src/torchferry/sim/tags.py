@@ -18,7 +18,7 @@ CPU = -1
 #: Made inside an operator in C++, which knows only CPU options: takes the device it first meets.
 FLOATING = -2
 
-storage_of = torch._C.TensorBase.untyped_storage
+storage_of: Any = torch._C.TensorBase.untyped_storage
 #: Name of the attribute that holds the tag.
 ATTRIBUTE = "_ferry"
 

@@ -12,7 +12,7 @@ from torchferry.sim.errors import raise_device_error
 from torchferry.sim.legacy_types import type_of_tensor, wanted_type
 from torchferry.sim.moves import land, move
 from torchferry.sim.patching import Patcher
-from torchferry.sim.session import number_of
+from torchferry.sim.state import number_of
 from torchferry.sim.tags import (
     CPU,
     FLOATING,

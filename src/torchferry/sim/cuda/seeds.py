@@ -10,7 +10,7 @@ import torch
 from torchferry.sim import state
 from torchferry.sim.generators import default_generators
 from torchferry.sim.patching import Patcher
-from torchferry.sim.session import number_of
+from torchferry.sim.state import number_of
 
 
 def _number(device: Any) -> int:

@@ -9,7 +9,7 @@ import torch
 from torchferry.sim import state
 from torchferry.sim.cuda.driver import now
 from torchferry.sim.patching import Patcher
-from torchferry.sim.session import number_of
+from torchferry.sim.state import number_of
 
 
 class Stream:

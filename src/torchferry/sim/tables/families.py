@@ -14,6 +14,12 @@ NOT_FACTORIES = frozenset({"_pin_memory", "is_pinned", "_nested_tensor_from_mask
 #: Data from Python becomes a tensor on the host.
 BIRTHS = frozenset({"lift_fresh", "lift"})
 
+#: Share their argument's storage, though their schema does not say so.
+MORE_VIEWS = frozenset({"_unsafe_view", "_reshape_alias_copy"})
+
+#: Read a value for Python: a wait, not computing.
+READS = frozenset({"_local_scalar_dense"})
+
 #: The result's size or a Python value depends on data: the host waits for the GPU.
 HOST_WAITS = frozenset(
     """_local_scalar_dense nonzero nonzero_numpy masked_select unique_dim _unique _unique2
