@@ -221,3 +221,35 @@ def test_a_link_is_written_through(program: Path) -> None:
     assert torchferry("migrate", "-w", "link.py").code == 0
     assert os.path.islink("link.py")
     assert program.read_text() == migrated()
+
+
+def notebook_of(*cells: str) -> bytes:
+    content = {
+        "cells": [
+            {"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells
+        ],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(content, indent=1).encode()
+
+
+def test_a_notebook_is_migrated_in_its_cells() -> None:
+    head, tail = CPU_ONLY.split("\n\n")
+    data = notebook_of("%matplotlib inline\n" + head, "%%bash\nls", tail)
+    Path("n.ipynb").write_bytes(data)
+    shown = torchferry("migrate", ".")
+    assert shown.code == 0, shown.err
+    assert " %matplotlib inline\n" in shown.out
+    assert "cell 2" in shown.out
+    content = json.loads(torchferry("migrate", "n.ipynb", "--format", "json").out)
+    assert torchferry("migrate", "-w", "n.ipynb").code == 0
+    written = Path("n.ipynb").read_bytes()
+    assert content["files"][0]["after"] == written.decode()
+    cells = [cell["source"] for cell in json.loads(written)["cells"]]
+    assert cells[0].startswith("%matplotlib inline\n" + head)
+    assert "device = " in cells[0]
+    assert cells[1] == "%%bash\nls"
+    assert ".cpu()" in cells[2]
+    assert torchferry("migrate", "--check", "n.ipynb").code == 0

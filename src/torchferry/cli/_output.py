@@ -26,7 +26,8 @@ def show_diff(doc: Document, after: str, new_path: str | None = None) -> None:
     from torchferry.source.diff import unified_diff
 
     mark = "\ufeff" if doc.bom else ""
-    diff = unified_diff(mark + doc.text, mark + after, doc.path, new_path)
+    before, after = mark + doc.plain(doc.text), mark + doc.plain(after)
+    diff = unified_diff(before, after, doc.path, new_path)
     if not wants_colour():
         click.echo(diff.encode(doc.encoding, "backslashreplace"), nl=False)
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torchferry.source.discovery import STDIN
+from torchferry.source.discovery import NOTEBOOK, STDIN
 from torchferry.source.document import Document
 
 from ._destination import Destination
@@ -96,6 +96,13 @@ def device_expression(device: str) -> str:
     return device
 
 
+def _list_opaque_cells(doc: Document, migration: Migration) -> None:
+    from torchferry.migration import PlanItem
+
+    for line, number in getattr(doc, "opaque_cells", ()):
+        migration.plan.left.append(PlanItem(line, f"cell {number}", "not Python, not analysed"))
+
+
 class _Run:
     """One call of the command: settings, and the files done so far."""
 
@@ -116,8 +123,13 @@ class _Run:
         target = self.destination.of(doc.path) if self.destination else ""
         with self.troubles.caught(doc.path):
             migration = migrate_document(doc, self.options)
+            _list_opaque_cells(doc, migration)
             written = self._put(doc, migration, target)
             self.done.append((migration, written))
+            if self.form == "json" and doc.path.endswith(NOTEBOOK):
+                migration.after = doc.to_bytes(
+                    migration.after
+                ).decode()  # the file's, not the code's
             if self.form == "text" and not self.quiet:
                 self._show(doc, migration, written)
 

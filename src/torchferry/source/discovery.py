@@ -10,7 +10,8 @@ from fnmatch import fnmatch
 from ..core.errors import SourceError, UnreadableSource
 
 STDIN = "-"
-SUFFIXES = (".py", ".ipynb")
+NOTEBOOK = ".ipynb"
+SUFFIXES = (".py", NOTEBOOK)
 
 #: Folders that never hold the user's own source. Hidden ones and environments are left out too.
 SKIPPED_FOLDERS = frozenset(

@@ -70,6 +70,10 @@ class Document:
         """The same file, in the same encoding, with another text."""
         return Document(text, self.path, self.encoding, self.bom)
 
+    def plain(self, text: str) -> str:
+        """The text, or a new one for this document, as people should read it."""
+        return text
+
     def to_bytes(self, text: str | None = None) -> bytes:
         """The file's bytes, with `text` in place of its own text.
 

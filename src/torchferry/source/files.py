@@ -7,12 +7,16 @@ import stat
 import sys
 
 from ..core.errors import UnreadableSource
-from .discovery import STDIN, reason_of
+from .discovery import NOTEBOOK, STDIN, reason_of
 from .document import Document
 
 
 def load(path: str) -> Document:
     """Read a file, or standard input for `-`; raises UnreadableSource with a clear reason."""
+    if path.endswith(NOTEBOOK):
+        from .notebook import NotebookDocument
+
+        return NotebookDocument.from_bytes(read_bytes(path), path)
     return Document.from_bytes(read_bytes(path), "<stdin>" if path == STDIN else path)
 
 
