@@ -13,7 +13,7 @@ from .classes import instantiate
 from .data_calls import call_data
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module
-from .operators import border, meet
+from .operators import birth, border, meet
 from .python_calls import call_builtin, call_container_method, call_stdlib
 from .tensor_calls import call_tensor_method, make_legacy
 from .torch_calls import call_torch
@@ -140,7 +140,11 @@ def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         data = call_data(ip, name, args, kwargs, node)
         if data is not None:
             return data
-        if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
+        if (
+            name.startswith("torch.nn.")
+            and name.rpartition(".")[2][:1].isupper()
+            and not name.endswith((".Parameter", ".Buffer"))
+        ):
             return make_module(ip, name, args, kwargs, node)
         return call_torch(ip, name, args, kwargs, node)
     if top == "builtins":
@@ -170,12 +174,44 @@ def _call_torchvision(
     if part == "models":
         return make_module(ip, name, args, kwargs, node)
     if part == "transforms":
-        return UNKNOWN
+        return _transform(ip, name, args, node)
     if part == "utils":
         return HOST if name.endswith("save_image") else meet(
             ip, node, [(v, e) for v, e, _ in args[:1]], name, compute=False
         )  # fmt: skip
     return UNKNOWN
+
+
+_TO_TENSOR = ("ToTensor", "PILToTensor", "to_tensor", "pil_to_tensor")
+
+
+def _transform(ip: Interp, name: str, args: list[Arg], node: Any) -> Value:
+    """A transform of torchvision: an object to call, or a function of `functional`."""
+    last = name.rpartition(".")[2]
+    if last in _TO_TENSOR and last[0].islower():
+        return birth(ip, node, "append", text="made from an image here")
+    if last == "to_pil_image":
+        for value, expr, _ in args[:1]:
+            border(ip, node, value, expr, "PIL")
+        return HostObject("PIL")
+    if not last[:1].isupper():
+        return meet(ip, node, [(v, e) for v, e, _ in args[:1]], last, compute=False)
+    inst = Inst(None, name, "transform", node)
+    inst.state["makes"] = last in _TO_TENSOR
+    if last == "Compose" and args and isinstance(args[0][0], Seq):
+        steps = args[0][0].state["items"] or []
+        inst.state["makes"] = any(isinstance(s, Inst) and s.state.get("makes") for s in steps)
+    return inst
+
+
+def _apply_transform(ip: Interp, inst: Inst, args: list[Arg], node: Any) -> Value:
+    if inst.state.get("makes"):
+        return birth(ip, node, "append", text="made from an image here")
+    if inst.ext.endswith("ToPILImage"):
+        for value, expr, _ in args[:1]:
+            border(ip, node, value, expr, "PIL")
+        return HostObject("PIL")
+    return meet(ip, node, [(v, e) for v, e, _ in args[:1]], "transform", compute=False)
 
 
 def _call_method(
@@ -230,6 +266,8 @@ def _call_instance(
         return meet(
             ip, node, [(v, e) for v, e, _ in args], "loaded", place=inst.state["var"], place_dev=1
         )
+    if inst.kind == "transform":
+        return _apply_transform(ip, inst, args, node)
     if inst.kind == "partial":
         more: list[Arg] = inst.state["args"]
         named: dict[str, Arg] = inst.state["kwargs"]

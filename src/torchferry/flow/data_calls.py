@@ -259,6 +259,8 @@ def call_object_method(
         return HOST
     if inst.kind == "parser":
         return _parser_method(ip, inst, name, args, kwargs, node)
+    if inst.kind == "generator":
+        return inst if name == "manual_seed" else HOST
     if inst.kind == "loaded":
         return UNKNOWN if name not in ("eval", "train") else inst
     if inst.kind == "loader" and name == "__iter__":

@@ -76,6 +76,7 @@ class Interp:
         self.device_params: dict[int, list[Value]] = {}
         #: what modules keep: (id(class), attribute) -> (value, statement, target, frame)
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
+        self.saved: list[Value] = []  #: what torch.save was given
         self.learned: set[int] = set()  #: variables of tensors that require grad
         self.self_devices: set[int] = set()
         self.buffers: frozenset[tuple[int, str]] = frozenset()

@@ -154,8 +154,22 @@ def _choice(a: Value, b: Value) -> Value:
             if not any(o is option or _same_ext(o, option) for o in options):
                 options.append(option)
     if len(options) > 10:
-        return UNKNOWN
+        kinds: dict[Any, Value] = {}
+        for option in options:
+            kinds.setdefault(_kind_of(option), option)
+        options = list(kinds.values())
+        if len(options) > 16:
+            return UNKNOWN
     return options[0] if len(options) == 1 else Choice(tuple(options))
+
+
+def _kind_of(option: Value) -> Any:
+    """Objects of one class stand for each other where there are many."""
+    if isinstance(option, Inst):
+        return ("instance", id(option.cls) if option.cls is not None else option.ext)
+    if isinstance(option, Bound):
+        return ("method", id(option.func.node))
+    return id(option)
 
 
 def _same_ext(a: Value, b: Value) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torchferry.torchapi.modules import CONTAINERS, PARAMETERLESS, SELF_METHODS
 
 from .graph import DEVICE_NODE, HOST_NODE
-from .join import Choice, join
+from .join import Choice, element, join
 from .operators import ANCHOR, birth, meet
 from .tensor_calls import device_bits
 from .values import (
@@ -155,7 +155,8 @@ def module_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
     if attr in ("_modules", "_parameters", "_buffers"):
         result = Map()
         if attr == "_modules":
-            result.state["elem"] = _children(ip, inst).state["elem"]
+            for index, child in enumerate(child_modules(inst)):
+                result.state[("k", index)] = child
         else:
             result.state["elem"] = Tensor(inst.state["var"], inst.state["dev"], PARAM | LEAF)
         return result
@@ -218,7 +219,7 @@ def call_module_method(
         return _children(ip, inst)
     if name in ("named_children", "named_modules", "items"):
         child_seq = _children(ip, inst)
-        elem = child_seq.state["elem"]
+        elem = element(ip, child_seq)
         return Seq("iter", None, Seq("tuple", [HOST, elem if elem is not None else UNKNOWN]))
     if name in ("forward", "__call__"):
         return call_module(ip, inst, args, kwargs, node)
@@ -244,6 +245,9 @@ def adopt_into(ip: Interp, inst: Inst, value: Value) -> None:
 
 
 def _children(ip: Interp, inst: Inst) -> Seq:
+    modules = [v for v in inst.attrs.values() if isinstance(v, Inst) and v.kind == "module"]
+    if modules:
+        return Seq("iter", list(modules))
     elem: Any = None
     for child in inst.attrs.values():
         if isinstance(child, Inst) and child.kind == "module":

@@ -82,6 +82,11 @@ def _isinstance(value: Value, kind: Value) -> Value:
 
 
 def _enumerate(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    from .statements import _objects
+
+    each = _objects(args[0][0]) if args else None
+    if each is not None:
+        return Seq("iter", [Seq("tuple", [HOST, one]) for one in each])
     item = _item(ip, args)
     return Seq("iter", None, Seq("tuple", [HOST, item]))
 
@@ -298,6 +303,8 @@ def _map_method(ip: Interp, base: Map, name: str, args: list[Arg]) -> Value:
     if name == "items":
         return Seq("iter", None, Seq("tuple", [HOST, values]))
     if name == "values":
+        if base.state["elem"] is None and len(base.state) > 1:
+            return Seq("iter", [v for k, v in base.state.items() if k != "elem"])
         return Seq("iter", None, values)
     if name == "keys":
         return Seq("iter", None, HOST)

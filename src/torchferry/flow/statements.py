@@ -11,7 +11,21 @@ from .data_calls import loader_item
 from .operators import meet, named, written
 from .state import MISSING
 from .subscripts import set_item_operator
-from .values import ACCEL, HOST, NONE, UNKNOWN, Const, Ext, Seq, Tensor, truth
+from .values import (
+    ACCEL,
+    HOST,
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Ext,
+    Func,
+    Inst,
+    Seq,
+    Tensor,
+    truth,
+)
 
 if TYPE_CHECKING:
     from .interp import Interp
@@ -131,12 +145,41 @@ def _for(ip: Interp, node: Any) -> bool:
     if item is None:
         item = part_of(ip, iterable)
 
+    each = _objects(iterable)
+    if each is not None:
+        # a list of different objects (layers): each has its turn, in order
+        for one in each:
+            assign(ip, node.target, one, node)
+            if ip.exec_block(node.body):
+                break
+        return ip.exec_block(node.orelse) if node.orelse else False
+
     def body() -> None:
         assign(ip, node.target, item, node)
         ip.exec_block(node.body)
 
     ip.loop(body)
     return ip.exec_block(node.orelse) if node.orelse else False
+
+
+def _objects(iterable: Any) -> list[Any] | None:
+    """The items of a known, short sequence of objects or functions; None for others."""
+    items = None
+    if isinstance(iterable, Seq):
+        items = iterable.state["items"]
+        if items is not None and iterable.kind == "iter" and items and isinstance(items[0], Seq):
+            inner = items[0].state["items"]
+            if not inner or not any(isinstance(v, _OBJECTS) for v in inner):
+                return None
+            return items if len(items) <= 24 else None  # type: ignore[no-any-return]
+    elif isinstance(iterable, Inst) and iterable.kind == "module" and iterable.cls is None:
+        items = [v for v in iterable.attrs.values() if isinstance(v, _OBJECTS)]
+    if not items or len(items) > 24 or not all(isinstance(v, _OBJECTS) for v in items):
+        return None
+    return list(items)
+
+
+_OBJECTS = (Inst, Func, Bound, Class)
 
 
 def _while(ip: Interp, node: ast.While) -> bool:

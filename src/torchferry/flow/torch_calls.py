@@ -232,10 +232,47 @@ def _load(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Val
         inst.state["dev"] = CPU if bits == CPU else ACCEL
         return inst
     made = birth(ip, node, "load", text="loaded here")
+    known = _saved_value(ip, made)
+    if known is not None:
+        return known
     inst = Inst(None, "torch.load", "loaded", node)
     inst.state["var"], inst.state["dev"] = made.var, CPU
     ip.graph.want_device(made.var, ANCHOR // 10)
     return inst
+
+
+def _saved_value(ip: Interp, made: Tensor) -> Value | None:
+    """What the program itself saves is what it loads, when it is all of one kind."""
+    saved = ip.saved
+    if saved and all(isinstance(v, Inst) and v.kind == "module" for v in saved):
+        first = saved[0]
+        if any(v.cls is not first.cls or v.ext != first.ext for v in saved):
+            return None
+        copy = Inst(first.cls, first.ext, "module", first.node)
+        copy.attrs.update(first.attrs)
+        copy.state.update(var=made.var, dev=CPU)
+        place_children(copy, made.var)
+        return copy
+    if saved and all(isinstance(v, Tensor) for v in saved):
+        return made
+    return None
+
+
+def place_children(inst: Inst, var: int) -> None:
+    """The modules of a loaded module are loaded with it."""
+    for name, value in inst.attrs.items():
+        if isinstance(value, Inst) and value.kind == "module":
+            child = Inst(value.cls, value.ext, "module", value.node)
+            child.attrs.update(value.attrs)
+            child.state.update(value.state, var=var, dev=CPU)
+            place_children(child, var)
+            inst.attrs[name] = child
+
+
+def _save(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    if args:
+        ip.saved.append(args[0][0])
+    return HOST
 
 
 def _optimizer(ip: Interp, name: str, args: list[Arg], node: Any) -> Value:
@@ -328,6 +365,7 @@ _SPECIAL: dict[str, Any] = {
     "torch.nn.Buffer": _variable,
     "torch.device": _device,
     "torch.load": _load,
+    "torch.save": _save,
     "torch.Tensor": _tensor_class,
     "torch.Generator": _generator,
     "torch.meshgrid": _meshgrid,
