@@ -1,9 +1,9 @@
 """Runs PyTorch's own operator database on the simulated GPU.
 
-    python benchmarks/sim_op_db.py [--dtypes float32,...|all] [--ops REGEX] [--backward] [--limit N]
+    python benchmarks/sim_op_db.py [--dtypes float32,...|all] [--ops REGEX] [--backward]
 
-Each sample runs on the CPU and on the simulated GPU. Right: every tensor of the result is on the GPU
-(those that PyTorch keeps on the host excepted) and equals the CPU's. Prints what is wrong and the sums.
+Each sample runs on the CPU and on the simulated GPU. Right: every tensor of the result is on the
+GPU and equals the CPU's. Prints what is wrong and the sums.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def compare(out: Any, expected: Any, values: bool = True) -> str:
     left, right = tree_flatten(out)[0], tree_flatten(expected)[0]
     if len(left) != len(right):
         return f"{len(left)} results instead of {len(right)}"
-    for one, other in zip(left, right):
+    for one, other in zip(left, right, strict=True):
         if not is_tensor(one):
             continue
         if one.device.type != "cuda":

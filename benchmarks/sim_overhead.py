@@ -1,6 +1,6 @@
 """What the simulated GPU costs: plain torch, simulated, and FakeTensorMode, as ratios in one run.
 
-    OMP_NUM_THREADS=1 python benchmarks/sim_overhead.py
+OMP_NUM_THREADS=1 python benchmarks/sim_overhead.py
 """
 
 from __future__ import annotations

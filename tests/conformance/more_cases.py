@@ -302,3 +302,9 @@ TWO_GPUS = [
     ("two_load", "import io; f=io.BytesIO(); torch.save(torch.ones(1,device='cuda:1'),f); f.seek(0); assert torch.load(f).get_device()==1; f.seek(0); assert torch.load(f,map_location={'cuda:1':'cuda:0'}).get_device()==0", "ok"),
     ("two_setitem", "a=torch.zeros(2,device='cuda:0'); a[0]=torch.tensor(1.,device='cuda:1'); a.copy_(torch.ones(2,device='cuda:1')); assert a.sum()==2", "ok"),
 ]
+CASES += [
+    ("int_linear", "torch.nn.functional.linear(torch.ones(1,2,dtype=torch.int,device='cuda'),torch.ones(2,2,dtype=torch.int,device='cuda'))", "not implemented for 'Int'"),
+    ("int_matmul_cpu_ok", "torch.ones(2,2,dtype=torch.long)@torch.ones(2,2,dtype=torch.long)", "ok"),
+    ("histc_int", "assert torch.histc(torch.ones(3,dtype=torch.long,device='cuda'),4,0,4).is_cuda", "ok"),
+    ("histogram", "torch.histogram(torch.ones(3,device='cuda'),4)", "CUDA"),
+]

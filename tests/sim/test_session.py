@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,7 +24,11 @@ OWNERS: tuple[Any, ...] = (
 
 def snapshot() -> dict[tuple[int, str], int]:
     """Identity of every name that a stand-in could replace."""
-    return {(i, name): id(value) for i, owner in enumerate(OWNERS) for name, value in vars(owner).items()}
+    return {
+        (i, name): id(value)
+        for i, owner in enumerate(OWNERS)
+        for name, value in vars(owner).items()
+    }
 
 
 def ignore_lazy(names: dict[tuple[int, str], int]) -> dict[tuple[int, str], int]:
@@ -33,7 +36,7 @@ def ignore_lazy(names: dict[tuple[int, str], int]) -> dict[tuple[int, str], int]
 
 
 def test_everything_is_restored() -> None:
-    import torch.utils.checkpoint  # noqa: F401
+    import torch.utils.checkpoint
 
     with simulate():
         torch.ones(2, device="cuda")  # torch loads some of its modules at first use
@@ -98,7 +101,10 @@ def test_default_device_does_not_leak() -> None:
 
 def test_names_imported_before_are_found() -> None:
     namespace: dict[str, Any] = {}
-    exec("from torch import tensor, FloatTensor, zeros\nfrom torch.cuda import is_available", namespace)
+    exec(
+        "from torch import tensor, FloatTensor, zeros\nfrom torch.cuda import is_available",
+        namespace,
+    )
     import sys
     from types import ModuleType
 
@@ -248,12 +254,12 @@ def test_memory_stays_flat() -> None:
 
 
 @pytest.fixture
-def saved() -> Iterator[io.BytesIO]:
+def saved() -> io.BytesIO:
     with simulate():
         file = io.BytesIO()
         torch.save({"w": torch.ones(2, device="cuda")}, file)
     file.seek(0)
-    yield file
+    return file
 
 
 def test_checkpoint_of_a_gpu_needs_map_location_without_one(saved: io.BytesIO) -> None:

@@ -11,6 +11,7 @@ from torchferry.sim.errors import raise_device_error
 from torchferry.sim.generators import default_generators, generator_device
 from torchferry.sim.messages import generator_message
 from torchferry.sim.operators import Operator
+from torchferry.sim.tables.refusals import NO_KERNEL, REFUSED_DTYPES, SCALAR_NAMES
 from torchferry.sim.tags import CPU, device_named, device_number
 
 if TYPE_CHECKING:
@@ -92,4 +93,50 @@ def _packed_lengths(
     return args, kwargs
 
 
-_BY_NAME: dict[str, Before] = {"_pack_padded_sequence": _packed_lengths}
+def _dtypes(
+    session: Session,
+    operator: Operator,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    device: int,
+) -> Call:
+    """CUDA has no kernel for some dtypes."""
+    if device >= 0:
+        refused, name = REFUSED_DTYPES[operator.short]
+        dtype = args[0].dtype
+        if dtype in refused:
+            message = f"\"{name}\" not implemented for '{SCALAR_NAMES[dtype]}'"
+            tensors = [
+                (argument, value)
+                for argument, value in zip(operator.arguments, args, strict=False)
+                if isinstance(value, torch.Tensor)
+            ]
+            raise_device_error("not-on-gpu", message, operator.name, tensors, NotImplementedError)
+    return args, kwargs
+
+
+def _no_kernel(
+    session: Session,
+    operator: Operator,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    device: int,
+) -> Call:
+    if device >= 0:
+        raise_device_error(
+            "not-on-gpu",
+            f"Could not run 'aten::{operator.name}' with arguments from the 'CUDA' backend. This "
+            "could be because the operator doesn't exist for this backend, or was omitted during "
+            "the selective/custom build process (if using custom build).",
+            operator.name,
+            [("self", args[0])],
+            NotImplementedError,
+        )
+    return args, kwargs
+
+
+_BY_NAME: dict[str, Before] = {
+    "_pack_padded_sequence": _packed_lengths,
+    **dict.fromkeys(REFUSED_DTYPES, _dtypes),
+    **dict.fromkeys(NO_KERNEL, _no_kernel),
+}

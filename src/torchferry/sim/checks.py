@@ -35,9 +35,7 @@ def settle(
     if not tensors:
         return CPU
     if session.lenient:
-        tensors = [
-            (n, t, FLOATING if d == CPU and tag_of(t) is None else d) for n, t, d in tensors
-        ]
+        tensors = [(n, t, FLOATING if d == CPU and tag_of(t) is None else d) for n, t, d in tensors]
     tensors = _land(session, tensors)
     devices = {device for _, _, device in tensors}
     if len(devices) == 1:
@@ -100,7 +98,7 @@ def _mixed(
         _refuse("mixed-devices", special, operator, tensors)
     if name in families.CPU_INDICES:
         return _indexing(session, operator, tensors)
-    if name.startswith("_foreach_") or name.startswith("_fused_") or name.startswith("_amp_"):
+    if name.startswith(("_foreach_", "_fused_", "_amp_")):
         return _foreach(session, operator, args, tensors)
     if operator.check is Check.ITERATOR or torch.Tag.pointwise in operator.func.tags:
         return _iterator(session, operator, tensors)

@@ -21,7 +21,7 @@ def _tell() -> None:
         )
 
 
-def compile(model: Any = None, **options: Any) -> Any:  # noqa: A001
+def compile(model: Any = None, **options: Any) -> Any:
     """Return the model or function itself; a decorator where it is called without one."""
     _tell()
     if model is None:

@@ -43,8 +43,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
         try:
             out = call(*args, **kwargs)
         except (RuntimeError, IndexError) as error:
-            failures.translate(session, operator, device, args, error)
-            raise
+            out = failures.recover(session, operator, device, args, kwargs, error)
         frame = user_frame(2)
         code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
         try:

@@ -44,7 +44,7 @@ def make_generator(device: int) -> GpuGenerator:
 
 def generator_device(generator: torch.Generator) -> int:
     """Device number of a generator."""
-    return _on_gpu.get(generator._cdata, CPU)
+    return _on_gpu.get(generator._cdata, CPU)  # type: ignore[attr-defined]
 
 
 def _rebuild(device: int, rng_state: torch.Tensor) -> GpuGenerator:

@@ -15,8 +15,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torchferry.sim import checks, factories, failures, operators
 from torchferry.sim.befores import lookup, random_call
 from torchferry.sim.memory import OutOfMemory
-from torchferry.sim.tables import families
 from torchferry.sim.places import internal_files, is_internal, user_frame
+from torchferry.sim.tables import families
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
@@ -73,11 +73,11 @@ def _dispatch(
 
 # Set afterwards: for a method in the class body, torch adds a wrapper that imports the whole of
 # torch._dynamo (seconds) and costs time at every operator.
-SimulationMode.__torch_dispatch__ = _dispatch  # type: ignore[method-assign]
+setattr(SimulationMode, "__torch_dispatch__", _dispatch)  # noqa: B010
 
 
 def _has_own_dispatch(types: Any) -> bool:
-    """True for wrapper subclasses: their own dispatch calls plain operators, which are seen then."""
+    """True for wrapper subclasses: their dispatch calls plain operators, which are seen."""
     plain = torch._C._disabled_torch_dispatch_impl
     return any(t.__torch_dispatch__ is not plain for t in types if hasattr(t, "__torch_dispatch__"))
 
@@ -230,8 +230,7 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
         try:
             out = call(*args, **kwargs)
         except (RuntimeError, IndexError) as error:
-            failures.translate(session, operator, device, args, error)
-            raise
+            out = failures.recover(session, operator, device, args, kwargs, error)
         if device == _NONE:
             device = CPU
         if on_host is not None:

@@ -16,7 +16,7 @@ class _Move(torch.autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         tensor: torch.Tensor,
         device: int,
         dtype: torch.dtype | None,

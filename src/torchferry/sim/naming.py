@@ -36,7 +36,7 @@ class Holder:
 def holder_of(tensor: torch.Tensor, frame: FrameType | None) -> Holder | None:
     """Holder of `tensor` in the nearest user frame that has one.
 
-    The object itself is looked for in every user frame first, then a tensor that shares its storage.
+    The object itself is looked for in every user frame first, then one that shares its storage.
     """
     frames = list(_user_frames(frame))
     for same in (_is_same, _shares_storage):
@@ -118,7 +118,11 @@ def _inside_module(
 ) -> Holder | None:
     for path, part in module.named_modules():
         prefix = f"{name}.{path}" if path else name
-        for held, registered in ((part._parameters, True), (part._buffers, True), (vars(part), False)):
+        for held, registered in (
+            (part._parameters, True),
+            (part._buffers, True),
+            (vars(part), False),
+        ):
             for key, item in list(held.items()):
                 if isinstance(item, torch.Tensor):
                     if same(item, tensor):

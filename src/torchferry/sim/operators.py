@@ -10,6 +10,7 @@ import torch
 
 from torchferry.sim.tables import cuda_kernels, families
 
+
 class Kind(enum.Enum):
     """How the mode treats an operator."""
 

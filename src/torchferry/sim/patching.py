@@ -69,16 +69,17 @@ class Patcher:
 
 
 def _user_modules() -> list[ModuleType]:
-    """Loaded modules that may hold copies: all but the standard library's and torch's inner ones."""
+    """Loaded modules that may hold copies: not the standard library's, not torch's inner ones."""
     skip = sys.stdlib_module_names
     return [
         module
         for name, module in list(sys.modules.items())
-        if isinstance(module, ModuleType)
-        and name.split(".", 1)[0] not in skip
-        and not name.startswith(
-            ("torchferry.", "torch._C", "numpy", "torch.ops", "sympy", "matplotlib")
+        if (
+            isinstance(module, ModuleType)
+            and name.split(".", 1)[0] not in skip
+            and not name.startswith(
+                ("torchferry.", "torch._C", "numpy", "torch.ops", "sympy", "matplotlib")
+            )
         )
-        or name == "__main__"
-        and isinstance(module, ModuleType)
+        or (name == "__main__" and isinstance(module, ModuleType))
     ]

@@ -1,4 +1,4 @@
-"""Which line of the user's program is running. Cheap to note down, resolved to text only when read."""
+"""Which line of the user's program is running: cheap to note, resolved only when read."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def user_stack(frame: FrameType | None, limit: int = 20) -> tuple[Place, ...]:
     places: list[Place] = []
     while frame is not None and len(places) < limit:
         if not is_internal(frame.f_code.co_filename):
-            places.append(place_of(frame.f_code, frame.f_lasti))
+            place = place_of(frame.f_code, frame.f_lasti)
+            if place is not None:
+                places.append(place)
         frame = frame.f_back
     return tuple(places)
 

@@ -18,8 +18,6 @@ from torchferry.sim.tags import (
     CPU,
     FLOATING,
     HostTag,
-    device_named,
-    device_number,
     nbytes_of,
     new_tag,
     set_tag,
@@ -27,6 +25,7 @@ from torchferry.sim.tags import (
     tag_of,
 )
 from torchferry.trace import Account, Event, Header
+
 
 class Session:
     """A simulated machine with `gpus` GPUs, as `with simulate() as gpu` gives it."""
@@ -44,13 +43,13 @@ class Session:
             raise ValueError("gpus must be at least 1")
         if rng not in ("host", "device"):
             raise ValueError(f"rng must be 'host' or 'device', not {rng!r}")
-        self.gpus = gpus
+        self.gpus: int = gpus
         self.name = name
         self.capability = capability
         self.tracing = trace
         self.device_rng = rng == "device"
         self.total_memory = parse_size(memory)
-        self.memory = Memory(gpus, self.total_memory)
+        self.memory: Memory = Memory(gpus, self.total_memory)
         self.counter = Counter(self.memory)
         self.mode = SimulationMode(self)
         #: Device of `torch.set_default_tensor_type(torch.cuda.FloatTensor)`; CPU else.
@@ -209,7 +208,6 @@ class Session:
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation."
         )
         raise_device_error("out-of-memory", message, operator, error=torch.cuda.OutOfMemoryError)
-
 
 
 def _plain_copy(

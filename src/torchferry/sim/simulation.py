@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import torch
 
 from torchferry.sim import (
-    constructors,
-    legacy_types,
     autocast,
     backward,
     compiling,
     composites,
+    constructors,
     grouping,
+    legacy_types,
     recurrent,
     state,
     storage_methods,
@@ -57,12 +57,13 @@ _patcher = Patcher()
 _warned: set[str] = set()
 
 
-class simulate:  # noqa: N801
+class simulate:
     """A simulated GPU: `with simulate(gpus=2, memory="16GB") as gpu:` or `@simulate()`.
 
-    gpus: number of GPUs. memory: of each, as bytes or "80GB". name, capability: what torch.cuda says
-    of them. trace: keep account by place. rng: "host" draws random numbers on the GPU from the CPU's
-    generator, so that they are the same as without a GPU; "device" gives each GPU its own generator.
+    gpus: number of GPUs. memory: of each, as bytes or "80GB". name, capability: what torch.cuda
+    says of them. trace: keep account by place. rng: "host" draws random numbers on the GPU from the
+    CPU's generator, so that they are the same as without a GPU; "device" gives each GPU a generator
+    of its own.
 
     Raises ValueError for bad settings and RuntimeError for a torch older than 2.6.
     """

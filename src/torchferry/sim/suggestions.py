@@ -150,6 +150,18 @@ def _memory(reports: Sequence[TensorReport], place: Place | None) -> str:
     return "use a smaller batch, or drop references to tensors that are no longer needed."
 
 
+def _no_kernel(reports: Sequence[TensorReport], place: Place | None) -> str:
+    dtype = reports[0].dtype if reports else "this dtype"
+    return f"CUDA has no kernel for {dtype} here: convert first (`.float()`), {_line(place)}."
+
+
+def _bad_index(reports: Sequence[TensorReport], place: Place | None) -> str:
+    return (
+        "an index or class number is out of range, which a GPU reports late and without the "
+        f"place: check the values against the sizes before {_line(place)}."
+    )
+
+
 _BY_KIND: dict[str, Any] = {
     "numpy-of-device-tensor": _numpy,
     "index-device": _index,
@@ -158,4 +170,6 @@ _BY_KIND: dict[str, Any] = {
     "out-of-range-device": _ordinal,
     "packed-lengths": _lengths,
     "out-of-memory": _memory,
+    "not-on-gpu": _no_kernel,
+    "device-side-assert": _bad_index,
 }

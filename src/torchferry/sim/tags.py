@@ -70,16 +70,15 @@ class DeviceTag(HostTag):
         self.pinned = False
 
     def __del__(self) -> None:
-        try:
-            self.memory.free(self.device, self.nbytes)
-        except AttributeError:  # the allocation failed: nothing to give back
-            pass
+        memory = getattr(self, "memory", None)
+        if memory is not None:  # else the allocation failed: nothing to give back
+            memory.free(self.device, self.nbytes)
 
 
 def tag_of(tensor: Any) -> HostTag | None:
     """Tag of `tensor`'s storage, or of the tensor where it has none."""
     try:
-        return storage_of(tensor)._ferry  # type: ignore[no-any-return]
+        return storage_of(tensor)._ferry
     except (NotImplementedError, RuntimeError, AttributeError):
         return tag_without_storage(tensor)
 
@@ -88,7 +87,7 @@ def tag_without_storage(tensor: Any) -> HostTag | None:
     """Tag of a tensor without a storage: sparse, nested, or wrapped by torch.func."""
     tag = getattr(tensor, ATTRIBUTE, None)
     if tag is not None:
-        return tag  # type: ignore[no-any-return]
+        return tag
     inner = inner_tensor(tensor)
     return None if inner is None else tag_of(inner)
 

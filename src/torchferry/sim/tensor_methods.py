@@ -40,7 +40,7 @@ def device(self: Tensor) -> torch.device:
     except (NotImplementedError, RuntimeError):
         tag = tag_without_storage(self)
     if tag is None or tag.device < 0:
-        return _device(self)  # type: ignore[no-any-return]
+        return _device(self)
     return device_named(tag.device)
 
 
@@ -152,7 +152,7 @@ def tolist(self: Tensor) -> Any:
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     session = state.current()
     if device_number(self) >= 0 or self.layout is not torch.strided:
-        kind = f"torch.{'cuda.' if device_number(self) >= 0 else ''}{type_of_tensor(self).rsplit('.', 1)[-1]}"
+        kind = type_of_tensor(self)
         raise_device_error(
             "pin",
             f"cannot pin '{kind}' only dense CPU tensors can be pinned",
@@ -246,12 +246,12 @@ def __init__(self: Tensor, *args: Any, **kwargs: Any) -> None:
 def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     session = state.running()
     if session is None or device_number(self) < 0:
-        return _originals["__repr__"](self, tensor_contents=tensor_contents)  # type: ignore[no-any-return]
+        return _originals["__repr__"](self, tensor_contents=tensor_contents)
     counter = session.counter
     counter.wait("print")
     counter.paused += 1
     try:
-        return _originals["__repr__"](self, tensor_contents=tensor_contents)  # type: ignore[no-any-return]
+        return _originals["__repr__"](self, tensor_contents=tensor_contents)
     finally:
         counter.paused -= 1
 
@@ -262,10 +262,10 @@ def get_grad(self: Tensor) -> Tensor | None:
         try:
             tag = storage_of(grad)._ferry
         except (NotImplementedError, RuntimeError):
-            return grad  # type: ignore[no-any-return]
+            return grad
         if tag is None or tag.device == FLOATING:
             land(grad, device_number(self))
-    return grad  # type: ignore[no-any-return]
+    return grad
 
 
 def set_grad(self: Tensor, grad: Tensor | None) -> None:

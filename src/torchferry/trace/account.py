@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Account:
-    """Sums over a run. Bytes computed are the bytes of operator results; views and moves count not."""
+    """Sums over a run. Bytes computed: of operator results; views and moves do not count."""
 
     gpu_operators: int = 0
     gpu_bytes: int = 0

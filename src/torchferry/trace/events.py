@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
+from typing import TypeAlias
 
 #: Version of the trace format. A reader refuses a newer major version than it knows.
 TRACE_VERSION = 1
@@ -45,7 +45,7 @@ class Birth:
 
 @dataclass(frozen=True)
 class Move:
-    """Copies between places. `direction`: h2d, d2h or d2d; `nbytes`: all `count` copies together."""
+    """Copies between places. `direction`: h2d, d2h or d2d; `nbytes`: of all `count` copies."""
 
     direction: str
     nbytes: int
@@ -59,7 +59,7 @@ class Move:
 
 @dataclass(frozen=True)
 class HostWait:
-    """The host waited for the GPU `count` times at `place`, for `what` (item, nonzero, print...)."""
+    """The host waited for the GPU `count` times at `place`, for `what` (item, print...)."""
 
     what: str
     place: Place | None = None
@@ -95,7 +95,7 @@ class MemorySample:
     allocated: int
 
 
-Event = Union[Header, Birth, Move, HostWait, OperatorCount, MemoryPeak, MemorySample]
+Event: TypeAlias = Header | Birth | Move | HostWait | OperatorCount | MemoryPeak | MemorySample
 
 EVENT_TYPES: dict[str, type] = {
     cls.__name__: cls

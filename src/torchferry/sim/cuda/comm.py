@@ -69,7 +69,8 @@ def gather_out(tensors: Sequence[torch.Tensor], out: torch.Tensor, dim: int) -> 
 
 def install(patcher: Patcher) -> None:
     """Put the functions into torch._C."""
-    for function in (broadcast, broadcast_coalesced, broadcast_out, scatter, scatter_out):
-        patcher.set(torch._C, f"_{function.__name__}", function)
-    for function in (gather, gather_out):
+    functions: tuple[Any, ...] = (
+        broadcast, broadcast_coalesced, broadcast_out, scatter, scatter_out, gather, gather_out,
+    )  # fmt: skip
+    for function in functions:
         patcher.set(torch._C, f"_{function.__name__}", function)

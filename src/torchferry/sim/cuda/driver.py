@@ -32,7 +32,7 @@ class DeviceProperties:
     shared_memory_per_multiprocessor: int = 233472
     warp_size: int = 32
     L2_cache_size: int = 52428800
-    gcnArchName: str = ""  # noqa: N815
+    gcnArchName: str = ""
     uuid: str = "00000000-0000-0000-0000-000000000000"
     pci_bus_id: int = 0
     pci_device_id: int = 0
@@ -52,19 +52,19 @@ def properties(index: int) -> DeviceProperties:
 class Runtime:
     """`torch.cuda.cudart()`."""
 
-    class cudaError:  # noqa: N801
+    class cudaError:
         success = 0
 
-    class cudaOutputMode:  # noqa: N801
+    class cudaOutputMode:
         KeyValuePair = 0
         CSV = 1
 
     @staticmethod
-    def cudaGetErrorString(code: int) -> str:  # noqa: N802
+    def cudaGetErrorString(code: int) -> str:
         return "no error" if code == 0 else "unknown error"
 
     @staticmethod
-    def cudaMemGetInfo(device: int) -> tuple[int, int]:  # noqa: N802
+    def cudaMemGetInfo(device: int) -> tuple[int, int]:
         return memory_info(device)
 
     @staticmethod
@@ -136,7 +136,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_cuda_emptyCache": lambda *a: state.current().memory.release_cached(),
     "_cuda_resetPeakMemoryStats": lambda device: state.current().memory.reset_peaks(device),
     "_cuda_resetAccumulatedMemoryStats": _nothing,
-    "_cuda_hostMemoryStats": lambda: {},
+    "_cuda_hostMemoryStats": dict,
     "_cuda_resetPeakHostMemoryStats": _nothing,
     "_cuda_resetAccumulatedHostMemoryStats": _nothing,
     "_cuda_setMemoryFraction": _set_fraction,

@@ -58,7 +58,7 @@ class Stream:
     def record_event(self, event: Any = None) -> Event:
         event = Event() if event is None else event
         event.record(self)
-        return event  # type: ignore[no-any-return]
+        return event
 
     def query(self) -> bool:
         return True

@@ -56,7 +56,8 @@ ANY_MIX = frozenset(
     _has_compatible_shallow_copy_type record_stream sym_size sym_stride sym_numel
     _use_cudnn_ctc_loss _record_function_enter_new expand_as view_as reshape_as
     _resize_output_ result_type can_cast _linalg_check_errors _reshape_from_tensor
-    tensor_split _pack_padded_sequence _cudnn_ctc_loss ctc_loss _ctc_loss _ctc_loss_backward repeat_interleave""".split()
+    tensor_split _pack_padded_sequence _cudnn_ctc_loss ctc_loss _ctc_loss _ctc_loss_backward
+    repeat_interleave""".split()
 )
 
 #: Results that stay on the CPU, by position in the tuple of results.

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-HEADER = '''"""How CUDA checks the devices of an operator's tensors. Written by generate.py; do not edit.
+HEADER = '''"""How CUDA checks the devices of an operator's tensors. Written by generate.py.
 
 S: checked by the generated wrapper of a structured kernel; C: by the wrapper of another kernel;
 N: not checked by a wrapper (TensorIterator or the kernel checks).
@@ -24,8 +24,8 @@ N: not checked by a wrapper (TensorIterator or the kernel checks).
 
 def main() -> None:
     """Write the table beside this file."""
-    import torchgen
-    import yaml
+    import torchgen  # type: ignore[import-untyped]
+    import yaml  # type: ignore[import-untyped]
 
     root = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
