@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from torchferry.source.document import Document
 
-_MOVES = re.compile(r"\.cuda\(|torch\.cuda\.\w*Tensor|\.to\((self\.|args\.|opt\.)?(device|dev|DEVICE)\b")
+_MOVES = re.compile(
+    r"\.cuda\(|torch\.cuda\.\w*Tensor"
+    r"|(\.to\(|device\s*=)\s*(self\.|args\.|opt\.)?(device|dev|DEVICE)\b"
+)
 _DEEP = 12_000  #: Python frames that nested abstract calls may need
 
 

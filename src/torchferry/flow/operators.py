@@ -77,7 +77,7 @@ def birth(
             graph.want_host(var, HARD)
     if ip.host_context:
         graph.want_host(var, HARD, "host context")
-    if flags & LEAF:
+    if flags & LEAF and ip.compute_pays:
         graph.want_device(var, ANCHOR)
     if why is None:
         why = Why(text, node, ip.frame.unit)
@@ -304,7 +304,7 @@ def sink(ip: Interp, value: Value, expr: Any, what: str) -> None:
 def anchor(ip: Interp, tensor: Tensor) -> None:
     """A learned tensor wants to be on the device."""
     ip.learned.add(tensor.var)
-    if not ip.host_context:
+    if not ip.host_context and ip.compute_pays:
         ip.graph.want_device(ip.graph.find(tensor.var), ANCHOR)
 
 

@@ -18,7 +18,18 @@ CPU = -1
 #: Made inside an operator in C++, which knows only CPU options: takes the device it first meets.
 FLOATING = -2
 
-storage_of: Any = torch._C.TensorBase.untyped_storage
+_storage_of: Any = torch._C.TensorBase.untyped_storage
+
+
+def storage_of(tensor: Any) -> Any:
+    """The storage of a tensor, also of a lazy parameter, which refuses torch functions."""
+    try:
+        return _storage_of(tensor)
+    except ValueError:
+        with torch._C.DisableTorchFunctionSubclass():
+            return _storage_of(tensor)
+
+
 #: Name of the attribute that holds the tag.
 ATTRIBUTE = "_ferry"
 

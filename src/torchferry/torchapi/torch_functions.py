@@ -60,8 +60,7 @@ HOST_RESULT = frozenset(
 
 #: legacy constructors and type names: torch.FloatTensor(...), x.type(torch.FloatTensor)
 LEGACY_TYPES = frozenset(
-    f"{kind}Tensor"
-    for kind in "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
+    f"{kind}Tensor" for kind in "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
 ) | {"Tensor"}
 
 #: operators that accept a 0-dim host tensor beside device tensors (element-wise with type
