@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin
 
 from torchferry.sim.account import Counter
 from torchferry.sim.errors import raise_device_error
@@ -218,6 +219,9 @@ def _plain_copy(
     try:
         if dtype is None or dtype == tensor.dtype:
             if memory_format is torch.preserve_format:
+                if isinstance(tensor, UninitializedTensorMixin):  # refuses torch functions
+                    with torch._C.DisableTorchFunctionSubclass():
+                        return tensor.detach().clone()
                 return tensor.clone()  # sparse tensors refuse the argument
             return tensor.clone(memory_format=memory_format)
         if memory_format is torch.preserve_format:
