@@ -33,20 +33,20 @@ class RealDevice:
         torch.backends.cudnn.deterministic = True
         torch.backends.cudnn.allow_tf32 = False
         torch.backends.cuda.matmul.allow_tf32 = False
-        self._mode.__enter__()  # type: ignore[no-untyped-call]
+        self._mode.__enter__()
 
     def leave(self) -> Account:
         """What ran where."""
         torch.cuda.synchronize()
-        self._mode.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        self._mode.__exit__(None, None, None)
         return self._mode.account(torch.cuda.max_memory_allocated())
 
 
-class HostRandomMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class HostRandomMode(TorchDispatchMode):
     """Draws random numbers for `device_type` on the CPU, and counts operators and copies."""
 
     def __init__(self, device_type: str) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.device_type = device_type
         self._operators = {True: [0, 0], False: [0, 0]}  # on the GPU? -> count, bytes
         self._copies = {"h2d": [0, 0], "d2h": [0, 0], "d2d": [0, 0]}

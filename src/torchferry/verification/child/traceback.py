@@ -45,7 +45,7 @@ def device_error_of(error: BaseException) -> object | None:
         seen.add(id(one))
         report = getattr(one, "__torchferry__", None)
         if report is not None:
-            return report  # type: ignore[no-any-return]
+            return report
         one = one.__cause__ or one.__context__
     return None
 
