@@ -12,7 +12,7 @@ from .graph import HOST_NODE
 from .interp import Interp, Unit
 from .operators import ANCHOR, birth
 from .state import Frame
-from .values import CPU, UNKNOWN, Class, Const, Func, Inst, Tensor, Value
+from .values import CPU, UNKNOWN, UNSURE, Class, Const, Func, Inst, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,7 @@ def analyse(
         ip.exec_block(unit.tree.body)
         ip.frame = frame
         ip.budget = ip.steps + 1000 + 12 * lines
+        ip.exploring = True
         _uncalled(ip, frame)
     return ip
 
@@ -86,7 +87,7 @@ def _instance(ip: Interp, cls: Class) -> Inst:
     inst = Inst(cls, "", cls.kind, cls.node)
     if cls.kind == "module":
         made = birth(ip, cls.node, "assumed", text="a module of this class")
-        inst.state["var"], inst.state["dev"] = made.var, CPU
+        inst.state["var"], inst.state["dev"] = made.var, CPU if ip.migrating else UNSURE
         ip.graph.want_device(made.var, ANCHOR)
     init = cls.find("__init__")
     if isinstance(init, Func) and cls.kind != "function":

@@ -28,8 +28,10 @@ from .values import (
     Func,
     HostObject,
     Inst,
+    Kept,
     Map,
     Method,
+    OfModule,
     Seq,
     Super,
     Tensor,
@@ -86,6 +88,8 @@ def attribute_of(ip: Interp, base: Value, attr: str, node: Any) -> Value:
 def _of_instance(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
     value = inst.attrs.get(attr)
     if value is not None:
+        if type(value) is Tensor and not ip.migrating and inst not in ip.constructing:
+            return _read_tensor(ip, inst, attr, value, node)
         if type(value) is Tensor and value.flags & (PARAM | BUFFER) and "var" in inst.state:
             if inst in ip.constructing:
                 return inst.state.get("born", {}).get(attr, value)  # type: ignore[no-any-return]
@@ -115,6 +119,20 @@ def _of_instance(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
 
     found_attr = dataset_attribute(ip, inst, attr, node)
     return Method(inst, attr, node) if found_attr is None else found_attr
+
+
+def _read_tensor(ip: Interp, inst: Inst, attr: str, value: Tensor, node: Any) -> Tensor:
+    """A tensor that an object keeps, with the evidence that it does."""
+    unit = ip.frame.unit
+    if value.flags & (PARAM | BUFFER) and "var" in inst.state:
+        what = "a buffer" if value.flags & BUFFER else "a parameter"
+        why: Any = OfModule(f"{attr} is {what} of the module", node, unit, value.why, inst)
+        return Tensor(inst.state["var"], inst.state["dev"], value.flags, why)
+    why = value.why
+    if type(why) is Kept and why.inst is inst and why.attr == attr:
+        return value
+    text = f"kept in the plain attribute {attr}"
+    return Tensor(value.var, value.dev, value.flags, Kept(text, node, unit, why, inst, attr))
 
 
 def _of_class(ip: Interp, cls: Class, attr: str, node: Any) -> Value:

@@ -11,6 +11,7 @@ from torchferry.torchapi.hosts import HOST_LIBRARIES
 from .binding import Arg
 from .classes import instantiate
 from .data_calls import call_data
+from .interp import Event
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module
 from .operators import birth, border, meet
@@ -66,7 +67,16 @@ def eval_call(ip: Interp, node: ast.Call) -> Value:
                     kwargs[str(key[1])] = (item, None, False)
         else:
             kwargs["**"] = (value, kw.value, True)
-    return call_value(ip, func, args, kwargs, node)
+    if ip.migrating:
+        return call_value(ip, func, args, kwargs, node)
+    result = call_value(ip, func, args, kwargs, node)
+    ip.events.append(
+        Event(
+            func, args, kwargs, node, ip.frame, ip.depth, result, ip.graph_off > 0,
+            ip.exploring, ip.stack,
+        )  # fmt: skip
+    )
+    return result
 
 
 def call_value(

@@ -8,7 +8,7 @@ joined, unknown values stay unknown. The result is the placement graph and a lis
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .graph import Graph
 from .join import join, join_slot, similar
@@ -36,10 +36,29 @@ class Unit:
 class Clash:
     """Two places that do not go together, seen as the source stands."""
 
-    __slots__ = ("kind", "node", "op", "parties", "unit")
+    __slots__ = ("exploring", "frame", "kind", "node", "op", "owner", "parties", "stack", "unit")
 
     def __init__(self, kind: str, node: Any, unit: Unit, op: str, parties: list[Any]) -> None:
         self.kind, self.node, self.unit, self.op, self.parties = kind, node, unit, op, parties
+        self.frame: Any = None  #: where it happens
+        self.stack: tuple[Any, ...] = ()  #: the calls around: (node, unit, calling frame)
+        self.owner: Any = None  #: the module whose place it is
+        self.exploring = False  #: in code that nothing in the file calls
+
+
+class Event(NamedTuple):
+    """One call, after it was followed: for rules that ask what a program does, in its order."""
+
+    func: Any
+    args: list[Any]
+    kwargs: dict[str, Any]
+    node: Any
+    frame: Any
+    depth: int
+    result: Any
+    graph_off: bool  #: inside no_grad or inference_mode
+    exploring: bool
+    stack: tuple[Any, ...]
 
 
 class Interp:
@@ -68,6 +87,11 @@ class Interp:
         self.constructing: list[Inst] = []  #: modules whose __init__ runs: they are on the host
         self.calls_of: dict[int, list[Any]] = {}
         self.facts: dict[str, list[Any]] = {}
+        self.events: list[Event] = []  #: all calls, when the code is checked as it stands
+        self.meetings: list[Clash] = []  #: host tensors of different origin that meet in functions
+        self.stack: tuple[Any, ...] = ()
+        self.graph_off = 0  #: no_grad and inference_mode around
+        self.exploring = False  #: in code that nothing in the file calls
         #: where a name is bound to a device: (function or None, name, statement, bits)
         self.device_names: list[tuple[Any, str, Any, int]] = []
         #: variables of tensor arguments: id(function) -> parameter -> variables (-1: no tensor)
@@ -106,6 +130,14 @@ class Interp:
             if handler is not None and handler(self, stmt):
                 return True
         return False
+
+    def clash(self, kind: str, node: Any, op: str, parties: list[Any], owner: Any = None) -> Clash:
+        """Two places that do not go together, with the calls that led here."""
+        found = Clash(kind, node, self.frame.unit, op, parties)
+        found.frame, found.stack, found.owner = self.frame, self.stack, owner
+        found.exploring = self.exploring
+        self.clashes.append(found)
+        return found
 
     def note(self, kind: str, *facts: Any) -> None:
         """Keep a fact for the rules."""
@@ -217,7 +249,13 @@ class Interp:
         bind_arguments(self, frame, func, args, kwargs, receiver)
         if self.migrating:
             self._note_arguments(frame, func)
-        return self.run_frame(frame, func)
+            return self.run_frame(frame, func)
+        outer = self.stack
+        self.stack = (*outer, (node, self.frame.unit, self.frame))
+        try:
+            return self.run_frame(frame, func)
+        finally:
+            self.stack = outer
 
     def _note_arguments(self, frame: Frame, func: Func) -> None:
         known = self.param_vars.setdefault(id(func.node), {})
@@ -230,6 +268,8 @@ class Interp:
         """Run a function's body in its frame; the join of what it returns."""
         caller, self.frame = self.frame, frame
         self.active.append(id(func.node))
+        off = any(d in _GRAPH_OFF for d in func.decorators)
+        self.graph_off += off
         try:
             if isinstance(func.node, ast.Lambda):
                 return self.eval(func.node.body)
@@ -237,6 +277,7 @@ class Interp:
         finally:
             self.active.pop()
             self.frame = caller
+            self.graph_off -= off
         if frame.yields:
             elem: Any = MISSING
             for value in frame.yields:
@@ -256,4 +297,5 @@ class Interp:
         return func
 
 
+_GRAPH_OFF = frozenset("torch.no_grad no_grad torch.inference_mode inference_mode".split())
 BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)

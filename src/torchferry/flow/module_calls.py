@@ -26,6 +26,7 @@ from .values import (
     Inst,
     Map,
     Method,
+    OfModule,
     Seq,
     Tensor,
     TypeName,
@@ -65,6 +66,10 @@ def make_module(
             # a loss that holds a tensor (class weights): it lives where its inputs live
             inst.attrs["weight"] = Tensor(value.var, value.dev, 0, value.why)
             inst.state["held"] = (value, expr)
+            if not ip.migrating:
+                why = OfModule("kept as a buffer of the loss", node, ip.frame.unit, value.why, inst)
+                inst.attrs["weight"] = Tensor(value.var, value.dev, BUFFER, why)
+                inst.state["dev"] = value.dev
     if "device" in kwargs:
         bits = device_bits(kwargs["device"][0])
         if bits:
@@ -115,6 +120,8 @@ def adopt(ip: Interp, parent: Inst, child: Inst) -> None:
     if mine >= 2 and other >= 2:
         ip.graph.same(other, mine)
     child.state["parent"] = parent
+    if not ip.migrating:
+        ip.note("adopted", parent, child, parent.state.get("dev"), child.state.get("dev"), ip.frame)
 
 
 def register(ip: Interp, parent: Inst, label: str, value: Value) -> None:
@@ -149,7 +156,8 @@ def place(ip: Interp, inst: Inst, bits: int, seen: set[int] | None = None) -> No
 def module_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
     """An attribute of a module that its class does not define."""
     if attr in _PARAM_ATTRS and (inst.cls is None or inst.ext):
-        return Tensor(inst.state["var"], inst.state["dev"], PARAM | LEAF)
+        why = OfModule(f"{attr} is a parameter of the module", node, ip.frame.unit, None, inst)
+        return Tensor(inst.state["var"], inst.state["dev"], PARAM | LEAF, why)
     if attr == "training":
         return HOST
     if attr in ("_modules", "_parameters", "_buffers"):
@@ -193,7 +201,8 @@ def call_module_method(
         return _move(ip, inst, name, args, kwargs, node)
     if name in SELF_METHODS:
         return inst
-    param = Tensor(inst.state.get("var", HOST_NODE), inst.state.get("dev", CPU), PARAM | LEAF)
+    why = OfModule("a parameter of the module", node, ip.frame.unit, None, inst)
+    param = Tensor(inst.state.get("var", HOST_NODE), inst.state.get("dev", CPU), PARAM | LEAF, why)
     if name in ("parameters", "buffers"):
         seq = Seq("iter", None, param)
         seq.state["module"] = inst
@@ -262,9 +271,11 @@ def _move(
         target = kwargs["device"][0] if "device" in kwargs else args[0][0] if args else HOST
         if isinstance(target, Ext) or isinstance(target, TypeName):
             return inst
-        bits = device_bits(target) or ACCEL
+        bits = device_bits(target) or (ACCEL if ip.migrating else UNSURE)
     else:
         bits = CPU if name == "cpu" else ACCEL
+    if not ip.migrating:
+        ip.note("module-move", inst, bits, node, ip.frame, ip.stack)
     if name == "cuda":
         ip.note("cuda-call", node, inst, ip.frame.unit)
     place(ip, inst, bits)
@@ -316,11 +327,10 @@ def call_module(
         operands.append((inst.attrs.get("weight", held[0]), held[1]))
     if last in PARAMETERLESS:
         loss = last.endswith("Loss")
-        return meet(ip, node, operands, last, flags=1 if loss else 0)
-    if last == "Module":
-        return meet(ip, node, operands, "module", place=var, place_dev=inst.state["dev"])
-    result = meet(ip, node, operands, last, place=var, place_dev=inst.state.get("dev", CPU))
-    return result
+        return meet(ip, node, operands, last, flags=1 if loss else 0, owner=inst)
+    dev = inst.state.get("dev", CPU)
+    last = "module" if last == "Module" else last
+    return meet(ip, node, operands, last, place=var, place_dev=dev, owner=inst)
 
 
 def _under_construction(ip: Interp, inst: Inst) -> bool:

@@ -5,20 +5,30 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from torchferry.torchapi.modules import PARAMETERLESS
+
 from .graph import DEVICE_NODE, HARD, HOST_NODE, Birth
 from .interp import Clash
 from .join import UNSURE_TENSOR
 from .values import (
     ACCEL,
     BATCHED,
+    BUFFER,
+    COMPUTED,
     CPU,
+    DOUBLE,
+    GRAPH,
+    INTEGER,
     LEAF,
+    MODEL,
     PARAM,
     SCALAR,
     UNKNOWN,
+    UNSURE,
     Batch,
     Inst,
     Map,
+    OfModule,
     Seq,
     Tensor,
     Value,
@@ -128,6 +138,7 @@ def meet(
     place: int | None = None,
     place_dev: int = 0,
     flags: int = 0,
+    owner: Any = None,
 ) -> Value:
     """An operator: all tensors on one device, the result there.
 
@@ -138,7 +149,10 @@ def meet(
     if not found and place is None:
         return UNKNOWN
     graph = ip.graph
-    dev = _clash(ip, node, found, op, elementwise, place_dev)
+    if not ip.migrating:
+        found = [(live(t), e) for t, e in found]
+        flags |= _carried(ip, found, op, compute, owner)
+    dev = _clash(ip, node, found, op, elementwise, place_dev, owner)
     strict = [(t, e) for t, e in found if not (elementwise and t.flags & SCALAR)]
     if not strict and place is None:
         strict = found
@@ -182,8 +196,53 @@ def _why(found: list[tuple[Tensor, Any]], dev: int) -> Why | None:
     return found[0][0].why if found else None
 
 
+def live(tensor: Tensor) -> Tensor:
+    """A parameter or buffer where its module is now."""
+    why = tensor.why
+    if type(why) is OfModule and tensor.flags & (PARAM | BUFFER):
+        dev = why.inst.state.get("dev", UNSURE)
+        if dev != tensor.dev:
+            return Tensor(tensor.var, dev, tensor.flags, why)
+    return tensor
+
+
+_WHOLE = frozenset("matmul bmm mm add sub mul mv dot neg abs sum max min bitwise_and".split())
+
+
+def _carried(ip: Interp, found: list[Any], op: str, compute: bool, owner: Any) -> int:
+    """What a result inherits: that it depends on a model, holds a graph, is of integers."""
+    union, common = 0, INTEGER | DOUBLE
+    for tensor, _ in found:
+        union |= tensor.flags
+        common &= tensor.flags
+    carried = union & (MODEL | GRAPH)
+    if union & (PARAM | LEAF) or (owner is not None and op not in PARAMETERLESS):
+        carried |= MODEL | GRAPH
+    if ip.graph_off or op == "detach":
+        carried &= ~GRAPH
+    if compute:
+        carried |= COMPUTED
+        if op not in _WHOLE:
+            common &= ~INTEGER
+    elif op in _CASTS or op == "type":
+        common = _CASTS.get(op, 0)
+    return carried | common
+
+
+_CASTS = {
+    "float": 0, "half": 0, "bool": 0, "double": DOUBLE, "long": INTEGER, "int": INTEGER,
+    "short": INTEGER, "byte": INTEGER, "char": INTEGER,
+}  # fmt: skip
+
+
 def _clash(
-    ip: Interp, node: Any, found: list[Any], op: str, elementwise: bool, place_dev: int
+    ip: Interp,
+    node: Any,
+    found: list[Any],
+    op: str,
+    elementwise: bool,
+    place_dev: int,
+    owner: Any = None,
 ) -> int:
     """Where the result is as the source stands; a clash is noted."""
     bits = place_dev
@@ -197,8 +256,13 @@ def _clash(
             t.dev in (CPU, ACCEL) and not t.flags & UNSURE_TENSOR for t, _ in found
         )
         if certain:
-            ip.clashes.append(Clash("mixed", node, ip.frame.unit, op, [found, place_dev]))
+            ip.clash("mixed", node, op, [found, place_dev], owner)
             return ACCEL
+    if bits == CPU and not ip.migrating and not ip.exploring and len(found) > 1:
+        if ip.stack:
+            meeting = Clash("host", node, ip.frame.unit, op, [found, place_dev])
+            meeting.frame, meeting.stack, meeting.owner = ip.frame, ip.stack, owner
+            ip.meetings.append(meeting)
     return ACCEL if bits & ACCEL and bits & CPU and ip.migrating else bits
 
 
@@ -247,8 +311,13 @@ def border(ip: Interp, node: Any, value: Value, expr: Any, what: str) -> None:
     """A value passes to the host at `expr`: a device tensor needs `.cpu()` there."""
     kind = type(value)
     if kind is Tensor or kind is Batch:
-        if not ip.migrating and value.dev == ACCEL and not _unsure(value):  # type: ignore
-            ip.clashes.append(Clash("border", node, ip.frame.unit, what, [value, expr]))
+        if not ip.migrating:
+            if kind is Tensor:
+                value = live(value)  # type: ignore[arg-type]
+            if value.dev == ACCEL and not _unsure(value):  # type: ignore[attr-defined]
+                ip.clash("border", node, what, [value, expr])
+            else:
+                ip.note("border", node, what, value, expr, ip.frame, ip.stack, ip.exploring)
         if kind is Batch or _unsure(value) or value.flags & BATCHED:  # type: ignore
             return
         cost = border_cost(ip)
@@ -280,7 +349,7 @@ def _border_of_seq(ip: Interp, node: Any, seq: Seq, expr: Any, what: str) -> Non
     for part in parts:
         if isinstance(part, Tensor):
             if not ip.migrating and part.dev == ACCEL and not _unsure(part):
-                ip.clashes.append(Clash("border-list", node, ip.frame.unit, what, [part, expr]))
+                ip.clash("border-list", node, what, [part, expr])
             sure = all(isinstance(p, Tensor) and not _unsure(p) for p in parts)
             cost = border_cost(ip) if sure and expr is not None else HARD // 100
             reason = "border-list:" + what

@@ -378,6 +378,12 @@ def _copied(ip: Interp, value: Value, node: Any) -> Value:
         copy = Inst(value.cls, value.ext, value.kind, value.node)
         copy.attrs.update(value.attrs)
         copy.state.update(value.state)
+        if not ip.migrating:
+            copy.state.pop("parent", None)
+            for name, child in value.attrs.items():
+                if isinstance(child, Inst) and child.kind == "module":
+                    copy.attrs[name] = _copied(ip, child, node)
+                    copy.attrs[name].state["parent"] = copy  # type: ignore[attr-defined]
         return copy
     if isinstance(value, Seq):
         return Seq(value.kind, value.state["items"], value.state["elem"])

@@ -198,7 +198,25 @@ def _with(ip: Interp, node: Any) -> bool:
         value = ip.eval(item.context_expr)
         if item.optional_vars is not None:
             assign(ip, item.optional_vars, value, node)
-    return ip.exec_block(node.body)
+    off = not ip.migrating and any(graph_off(ip, item.context_expr) for item in node.items)
+    ip.graph_off += off
+    try:
+        return ip.exec_block(node.body)
+    finally:
+        ip.graph_off -= off
+
+
+def graph_off(ip: Interp, node: Any) -> bool:
+    """Whether a context manager switches the recording of gradients off."""
+    if not isinstance(node, ast.Call):
+        return False
+    func = ip.eval(node.func)
+    if not isinstance(func, Ext):
+        return False
+    if func.name == "torch.set_grad_enabled":
+        first = node.args[0] if node.args else None
+        return not (isinstance(first, ast.Constant) and first.value is True)
+    return func.name in ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad")
 
 
 def _try(ip: Interp, node: Any) -> bool:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from .binding import bound_tensor, part_of
 from .graph import HOST_NODE
-from .interp import Clash
 from .join import Choice, element, join, join_optional
-from .operators import AFTER, USE, border, meet, move_cost, tensors_in, written
+from .operators import AFTER, USE, border, live, meet, move_cost, tensors_in, written
 from .values import (
     ACCEL,
     ARRAY,
+    CHECKED,
     CPU,
     HOST,
     UNKNOWN,
@@ -61,6 +61,8 @@ def get_item(ip: Interp, node: ast.Subscript) -> Value:
 
 
 def _of_tensor(ip: Interp, node: ast.Subscript, base: Tensor, index: Value) -> Value:
+    if not ip.migrating:
+        base = live(base)
     index_edges(ip, node, base, index, node.slice)
     graph = ip.graph
     root = graph.find(base.var)
@@ -72,7 +74,7 @@ def _of_tensor(ip: Interp, node: ast.Subscript, base: Tensor, index: Value) -> V
         cost = move_cost(ip, AFTER)
         graph.edge(root, var, cost, cost, node, ip.frame.unit, "use")
         graph.views[var] = root
-    return Tensor(var, base.dev, base.flags & 128, base.why)
+    return Tensor(var, base.dev, base.flags & (128 | CHECKED), base.why)
 
 
 def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) -> None:
@@ -84,10 +86,12 @@ def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) ->
             graph.edge(u, v, move_cost(ip, USE), 0, part, ip.frame.unit, "use")
             # an index that only serves device tensors may as well be made there
             graph.edge(v, u, 1, 0, None, None, "index follows")
+        if not ip.migrating and ip.stack and base.dev == tensor.dev == CPU and not ip.exploring:
+            meeting = ip.clash("index", node, "index", [[(base, None), (tensor, part)], 0])
+            ip.clashes.remove(meeting)
+            ip.meetings.append(meeting)
         if not ip.migrating and base.dev == CPU and tensor.dev == ACCEL:
-            ip.clashes.append(
-                Clash("index", node, ip.frame.unit, "index", [[(base, None), (tensor, part)], 0])
-            )
+            ip.clash("index", node, "index", [[(base, None), (tensor, part)], 0])
 
 
 def _of_seq(ip: Interp, seq: Seq, index: Value, node: ast.Subscript) -> Value:
@@ -171,6 +175,11 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
             ip.trail.set(base.state, ("k", index.value), value)
         else:
             ip.trail.set(base.state, "elem", join_optional(ip, base.state["elem"], value))
+    elif isinstance(base, Inst) and base.kind == "module" and not ip.migrating:
+        from .module_calls import register
+
+        label = str(index.value) if isinstance(index, Const) else f"?{len(base.attrs)}"
+        register(ip, base, label, value)
     elif base is ARRAY or isinstance(base, HostObject):
         border(ip, target, value, None, "numpy item")
         if isinstance(value, Tensor):

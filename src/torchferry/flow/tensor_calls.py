@@ -9,24 +9,31 @@ from torchferry.torchapi.tensor_methods import COPYING, HOST_ATTRS, HOST_RESULT,
 from torchferry.torchapi.torch_functions import ELEMENTWISE, MOVEMENT
 
 from .graph import DEVICE_NODE, HOST_NODE
-from .operators import USE, anchor, birth, border, meet, written
+from .operators import USE, anchor, birth, border, live, meet, written
 from .values import (
     ACCEL,
     ARRAY,
+    CHECKED,
     CPU,
+    EXPANDED,
+    GRAPH,
     HOST,
     LEAF,
+    MODEL,
     PARAM,
     SCALAR,
     UNKNOWN,
     UNSURE,
     Class,
     Const,
+    Copied,
     Device,
     Ext,
+    Func,
     Guard,
     Inst,
     Method,
+    OfModule,
     Seq,
     Tensor,
     TypeName,
@@ -45,6 +52,12 @@ _KEEP = SCALAR | 128
 
 def tensor_attribute(ip: Interp, tensor: Tensor, attr: str, node: Any) -> Value:
     """`tensor.attr`."""
+    if not ip.migrating:
+        tensor = live(tensor)
+        if attr in SAME_ATTRS:
+            flags = tensor.flags & (_KEEP | CHECKED)
+            flags &= ~GRAPH if attr in ("data", "grad") else ~0
+            return Tensor(tensor.var, tensor.dev, flags, tensor.why)
     if attr in SAME_ATTRS:
         return Tensor(tensor.var, tensor.dev, tensor.flags & _KEEP, tensor.why)
     if attr == "device":
@@ -71,6 +84,16 @@ def device_bits(value: Value) -> int:
 
 def moved(ip: Interp, tensor: Tensor, target: Value, node: Any) -> Tensor:
     """A tensor after `.to(target)`; target is no dtype."""
+    made = _moved(ip, tensor, target, node)
+    if not ip.migrating:
+        kept = tensor.flags & CHECKED
+        kept |= GRAPH | MODEL if tensor.flags & (PARAM | LEAF) else 0
+        made = Tensor(made.var, made.dev, made.flags | (kept & ~GRAPH if ip.graph_off else kept),
+                      made.why)  # fmt: skip
+    return made
+
+
+def _moved(ip: Interp, tensor: Tensor, target: Value, node: Any) -> Tensor:
     if isinstance(target, Tensor):
         return Tensor(target.var, target.dev, tensor.flags & _KEEP, tensor.why)
     if isinstance(target, Device) and target.var >= 2:
@@ -95,6 +118,18 @@ def call_tensor_method(
     ip: Interp, tensor: Tensor, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
 ) -> Value:
     """`tensor.name(...)`."""
+    if not ip.migrating:
+        tensor = live(tensor)
+        if name == "register_hook" and args and isinstance(args[0][0], Func):
+            grad = Tensor(tensor.var, tensor.dev, 0, Why("the gradient", node, ip.frame.unit))
+            ip.call_function(args[0][0], [(grad, None, False)], {}, node)
+        if name == "clone" and type(tensor.why) is OfModule:
+            copy = Copied("copied here", node, ip.frame.unit, tensor.why, ip.stack)
+            tensor = Tensor(tensor.var, tensor.dev, tensor.flags, copy)
+        if name in ("expand", "expand_as", "broadcast_to"):
+            result = meet(ip, node, [(tensor, None)], name, compute=False)
+            if isinstance(result, Tensor):
+                return Tensor(result.var, result.dev, result.flags | EXPANDED, result.why)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(ip, tensor, args, kwargs, node)  # type: ignore[no-any-return]
@@ -150,9 +185,11 @@ def _to(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], nod
     elif args:
         target = args[0][0]
         if _is_dtype(target) or isinstance(target, TypeName):
-            return Tensor(tensor.var, tensor.dev, tensor.flags & _KEEP, tensor.why)
+            flags = tensor.flags & (_KEEP if ip.migrating else _KEEP | MODEL | GRAPH)
+            return Tensor(tensor.var, tensor.dev, flags, tensor.why)
     if target is None:
-        return Tensor(tensor.var, tensor.dev, tensor.flags & _KEEP, tensor.why)
+        flags = tensor.flags & (_KEEP if ip.migrating else _KEEP | MODEL | GRAPH)
+        return Tensor(tensor.var, tensor.dev, flags, tensor.why)
     if not ip.migrating:
         ip.note("move", node, tensor, target, ip.depth, ip.frame.unit)
     return moved(ip, tensor, target, node)

@@ -20,12 +20,15 @@ from .tensor_calls import call_tensor_method, device_bits, make_legacy, moved
 from .values import (
     ACCEL,
     CPU,
+    DOUBLE,
     HOST,
+    INTEGER,
     LEAF,
     NONE,
     PARAM,
     SCALAR,
     UNKNOWN,
+    UNSURE,
     Const,
     Device,
     Ext,
@@ -132,6 +135,8 @@ def drawn_by(kwargs: dict[str, Arg]) -> tuple[int | None, int]:
 def _factory(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     learned = "requires_grad" in kwargs and truth(kwargs["requires_grad"][0]) is not False
     flags = LEAF if learned else 0
+    if not ip.migrating:
+        flags |= _number_kind(name, args, kwargs)
     first = args[0][0] if args else kwargs.get("data", (UNKNOWN, None, False))[0]
     if name in DATA_FACTORIES:
         if isinstance(first, Tensor) and "device" not in kwargs:
@@ -150,7 +155,7 @@ def _factory(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], nod
             made = moved(ip, Tensor(HOST_NODE, CPU), target, node)
             return Tensor(made.var, made.dev, flags)
         else:
-            bits = device_bits(target) or ACCEL
+            bits = device_bits(target) or (ACCEL if ip.migrating else UNSURE)
             made = birth(ip, node, "placed", dev=bits, text="made here")
             ip.graph.same(made.var, 0 if bits == ACCEL else HOST_NODE)
             return Tensor(0 if bits == ACCEL else HOST_NODE, bits, flags, made.why)
@@ -161,6 +166,36 @@ def _factory(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], nod
         how = "append"  # drawn where the generator is, then moved
         flags &= ~LEAF
     return birth(ip, node, how, flags=flags)
+
+
+_INTEGERS = frozenset(
+    f"torch.{n}" for n in "int8 int16 int32 int64 uint8 int long short".split()
+)
+
+
+def _number_kind(name: str, args: list[Arg], kwargs: dict[str, Arg]) -> int:
+    """INTEGER or DOUBLE where a factory says so."""
+    if "dtype" in kwargs:
+        dtype = kwargs["dtype"][0]
+        label = dtype.name if isinstance(dtype, Ext) else ""
+        if label in _INTEGERS:
+            return INTEGER
+        return DOUBLE if label in ("torch.float64", "torch.double") else 0
+    if name in ("torch.randint", "torch.randperm", "torch.tril_indices", "torch.triu_indices"):
+        return INTEGER
+    if name == "torch.arange" and args:
+        whole = all(isinstance(v, Const) and type(v.value) is int for v, _, _ in args)
+        return INTEGER if whole else 0
+    if name == "torch.tensor" and args:
+        return INTEGER if _all_integers(args[0][0]) else 0
+    return 0
+
+
+def _all_integers(value: Value) -> bool:
+    if isinstance(value, Seq):
+        items = value.state["items"]
+        return bool(items) and all(_all_integers(v) for v in items)
+    return isinstance(value, Const) and type(value.value) is int
 
 
 #: factories whose positional arguments are sizes: `*sizes` cannot hold a device
@@ -220,7 +255,7 @@ def _device(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> V
     if isinstance(value, Device):
         return value
     ip.note("device", node, bits, ip.frame.unit)
-    return Device(bits or ACCEL)
+    return Device(bits or (ACCEL if ip.migrating else UNSURE))
 
 
 def _load(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
@@ -229,7 +264,8 @@ def _load(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Val
         where = kwargs["map_location"][0] if "map_location" in kwargs else UNKNOWN
         bits = device_bits(where)
         inst.state["var"] = HOST_NODE if bits == CPU else 0
-        inst.state["dev"] = CPU if bits == CPU else ACCEL
+        unsure = not ip.migrating and bits != ACCEL
+        inst.state["dev"] = CPU if bits == CPU else UNSURE if unsure else ACCEL
         return inst
     made = birth(ip, node, "load", text="loaded here")
     known = _saved_value(ip, made)

@@ -86,6 +86,38 @@ class Why:
         self.text, self.node, self.unit, self.before = text, node, unit, before
 
 
+class OfModule(Why):
+    """A tensor that belongs to a module: it lives where the module lives at the time of use."""
+
+    __slots__ = ("inst",)
+
+    def __init__(self, text: str, node: Any, unit: Any, before: Why | None, inst: Any) -> None:
+        super().__init__(text, node, unit, before)
+        self.inst = inst
+
+
+class Kept(Why):
+    """A tensor that an object keeps as a plain attribute: moving a module does not reach it."""
+
+    __slots__ = ("attr", "inst")
+
+    def __init__(
+        self, text: str, node: Any, unit: Any, before: Why | None, inst: Any, attr: str
+    ) -> None:
+        super().__init__(text, node, unit, before)
+        self.inst, self.attr = inst, attr
+
+
+class Copied(Why):
+    """A copy; `stack` are the calls that led to it."""
+
+    __slots__ = ("stack",)
+
+    def __init__(self, text: str, node: Any, unit: Any, before: Why | None, stack: Any) -> None:
+        super().__init__(text, node, unit, before)
+        self.stack = stack
+
+
 class Tensor(Value):
     """A tensor, or a tuple of tensors that an operator returned.
 
@@ -104,6 +136,10 @@ class Tensor(Value):
 
 
 SCALAR, LEAF, PARAM, BUFFER, BATCHED, NOGRAD, SPARSE = 1, 2, 4, 8, 16, 32, 64
+#: flags that only the check reads: computed (no view), depends on a model, holds a graph, integers,
+#: double precision for certain, made by `.expand()` (elements share memory)
+COMPUTED, MODEL, GRAPH, INTEGER, DOUBLE, EXPANDED = 256, 512, 1024, 2048, 4096, 8192
+CHECKED = MODEL | GRAPH | INTEGER | DOUBLE
 
 
 class Batch(Value):
