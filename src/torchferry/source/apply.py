@@ -17,6 +17,11 @@ from .lex import lexemes
 _KEYWORD = re.compile(r"[\s,]*(\w+)=(?!=)")
 
 
+#: A suffix at the end of changed text, or a function's name at its start, may have been meant for
+#: an operand that is no longer there: nobody can tell, so these exclude each other.
+_OPPOSITE = {"suffix": "ended", "ended": "suffix", "prefix": "begun", "begun": "prefix"}
+
+
 class _Rank(IntEnum):
     """The order of insertions at one place: what ends the text before it comes first."""
 
@@ -73,16 +78,20 @@ class Applied:
 class _Accepted:
     """The pieces accepted so far, with what is needed to see a conflict quickly."""
 
+    text: str
     pieces: set[_Piece] = field(default_factory=set)
     replacements: list[tuple[int, int]] = field(default_factory=list)
     insertions: dict[int, list[_Piece]] = field(default_factory=dict)
     places: list[int] = field(default_factory=list)
+    edges: set[tuple[str, int]] = field(default_factory=set)  #: see `_edges`
 
     def takes(self, piece: _Piece) -> bool:
         return piece in self.pieces or all(self._takes(edit, piece) for edit in piece.edits)
 
     def _takes(self, edit: Edit, piece: _Piece) -> bool:
         if self._crosses_replacement(edit):
+            return False
+        if any((_OPPOSITE[kind], place) in self.edges for kind, place in self._edges(edit, piece)):
             return False
         if edit.start == edit.end:
             beside = self.insertions.get(edit.start, ())
@@ -96,11 +105,24 @@ class _Accepted:
         later = self.replacements[index + 1 : index + 2]
         return any(start < edit.end and edit.start < end for start, end in (*around, *later))
 
+    def _edges(self, edit: Edit, piece: _Piece) -> tuple[tuple[str, int], ...]:
+        """Where an edit touches an operand's edge, in the words of `_OPPOSITE`."""
+        if edit.start < edit.end:
+            shortened = not edit.text and self.text[edit.start : edit.end].lstrip().startswith(".")
+            if shortened:  # x.cuda() became x, which takes a suffix at its old end
+                return ()
+            return ("begun", edit.start), ("ended", edit.end)
+        rank = _rank(edit, piece)
+        if rank is _Rank.SUFFIX:
+            return (("suffix", edit.start),)
+        return (("prefix", edit.start),) if rank is _Rank.OTHER else ()
+
     def add(self, piece: _Piece) -> None:
         if piece in self.pieces:
             return
         self.pieces.add(piece)
         for edit in piece.edits:
+            self.edges.update(self._edges(edit, piece))
             if edit.start < edit.end:
                 insort(self.replacements, (edit.start, edit.end))
             else:
@@ -116,7 +138,7 @@ def apply_fixes(doc: Document, fixes: Iterable[Fix]) -> Applied:
     one that comes first in the text, so that the order of `fixes` does not matter. Fixes that are
     only for display are refused.
     """
-    accepted = _Accepted()
+    accepted = _Accepted(doc.text)
     applied: list[Fix] = []
     refused: list[Fix] = []
     for unit in _units(fixes):
@@ -148,7 +170,7 @@ def _claim(fix: Fix) -> tuple[int, tuple[Edit, ...], str]:
 
 def _fits(doc: Document, pieces: Sequence[_Piece], accepted: _Accepted) -> bool:
     """Whether pieces fit beside the accepted ones and beside each other."""
-    own = _Accepted()
+    own = _Accepted(doc.text)
     for piece in pieces:
         extent = piece.extent
         if not 0 <= extent.start <= extent.end <= len(doc.text):
