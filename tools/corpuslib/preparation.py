@@ -68,6 +68,8 @@ def convert_notebook(text: str) -> str:
 
 def _convert_cell(source: str) -> str:
     lines = source.rstrip().split("\n")
+    indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]  # which IPython drops
+    lines = [line.removeprefix(indent) for line in lines]
     foreign = re.match(r"%%(bash|sh|html|javascript|js|writefile|script|latex|svg|cmd)\b", source)
     return "\n".join("# " + line if foreign or _MAGIC.match(line) else line for line in lines)
 
