@@ -33,7 +33,8 @@ def migrate(
     Raises SourceError when the source cannot be read or parsed, RewriteRefused when the result did
     not survive proof-reading.
 
-    >>> print(migrate("import torch\\nx = torch.zeros(2)\\n").changed)
+    >>> source = "import torch\\nmodel = torch.nn.Linear(2, 1)\\nmodel(torch.ones(2))\\n"
+    >>> migrate(source).changed
     True
     """
     from .migration import MigrationOptions, migrate_document
@@ -71,8 +72,14 @@ def simulate(*args: Any, **options: Any) -> Any:
 def document(source: str | bytes | os.PathLike[str] | Document) -> Document:
     """The document of a source text, its bytes, or the path of a file.
 
-    A string without a line break that could be a path is a path.
+    A string without a line break is a path. Raises SourceError for what is no Python 3.
     """
+    found = _open(source)
+    _ = found.tree  # what is no Python is refused, whether it mentions torch or not
+    return found
+
+
+def _open(source: str | bytes | os.PathLike[str] | Document) -> Document:
     if isinstance(source, Document):
         return source
     if isinstance(source, bytes):
