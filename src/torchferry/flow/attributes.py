@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .classes import has_external_base
+from torchferry.torchapi.tensor_methods import HOST_ATTRS
+from torchferry.torchapi.tensor_names import METHODS
+
+from .classes import foreign_base, has_external_base
+from .graph import HARD
 from .join import Choice, join
 from .module_calls import adopt, module_attribute
 from .names import canonical
@@ -162,16 +166,14 @@ def _of_super(ip: Interp, base: Super, attr: str, node: Any) -> Value:
     return UNKNOWN
 
 
-_BATCH_METHODS = frozenset("to cuda cpu items keys values size dim shape".split())
+_BATCH_METHODS = frozenset("items keys shape".split())
 
 
 def _of_batch(ip: Interp, batch: Batch, attr: str, node: Any) -> Value:
     """`batch.text` takes a part out; `batch.to(...)` is a method."""
-    from torchferry.torchapi.tensor_methods import HOST_ATTRS, HOST_RESULT
-
     from .binding import bound_tensor
 
-    if attr in _BATCH_METHODS or attr in HOST_RESULT or not batch.whole:
+    if attr in _BATCH_METHODS or attr in METHODS or not batch.whole:
         tensor = Tensor(batch.var, batch.dev, 0, batch.why)
         return tensor_attribute(ip, tensor, attr, node)
     if attr in HOST_ATTRS:
@@ -189,6 +191,9 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
         if base.kind == "module":
             value = _module_state(ip, base, target, value, stmt)
         ip.trail.set(base.attrs, attr, value)
+        if base.cls is not None and isinstance(value, Tensor) and foreign_base(base.cls):
+            # code that is not known will use it together with what it makes itself
+            ip.graph.want_host(ip.graph.find(value.var), HARD // 100, "kept for a foreign class")
         if base.kind == "dataset" and isinstance(value, Tensor):
             ip.graph.want_host(ip.graph.find(value.var), 60, "kept by a dataset")
     elif isinstance(base, Class):

@@ -13,8 +13,8 @@ from .classes import instantiate
 from .data_calls import call_data
 from .interp import Event
 from .join import Choice, join
-from .module_calls import call_module, call_module_method, make_module
-from .operators import birth, border, meet
+from .module_calls import call_module, call_module_method, make_module, needs_device
+from .operators import birth, border, meet, module_place
 from .python_calls import call_builtin, call_container_method, call_stdlib
 from .tensor_calls import call_tensor_method, make_legacy
 from .torch_calls import call_torch
@@ -109,8 +109,8 @@ def call_value(
             value = call_value(ip, option, args, kwargs, node)
             result = value if result is None else join(ip, result, value)
         return result  # type: ignore[no-any-return]
-    if kind is Tensor:
-        return UNKNOWN
+    if func is UNKNOWN:
+        _call_foreign(ip, "", args, kwargs, node)
     return UNKNOWN
 
 
@@ -171,8 +171,27 @@ def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         return call_stdlib(ip, name, args, kwargs, node)
     if top == "einops":
         return meet(ip, node, [(v, e) for v, e, _ in args], name, compute=False)
-    ip.note("unknown-call", name, node, args, kwargs, ip.frame.unit)
+    _call_foreign(ip, name, args, kwargs, node)
     return UNKNOWN
+
+
+def _call_foreign(
+    ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> None:
+    """A function that is not known: what it is given together stays together."""
+    ip.note("unknown-call", name, node, args, kwargs, ip.frame.unit)
+    given = [(v, e) for v, e, _ in (*args, *kwargs.values())]
+    tensors = [(v, e) for v, e in given if isinstance(v, Tensor)]
+    module = next(
+        (v for v, _ in given if isinstance(v, Inst) and v.kind == "module" and needs_device(v)),
+        None,
+    )
+    if module is not None and tensors:
+        # `summary(model, x)`: it calls the model
+        place, dev = module_place(ip, module)
+        meet(ip, node, tensors, name, place=place, place_dev=dev, compute=False)
+    elif len(tensors) > 1:
+        meet(ip, node, [(v, None) for v, _ in tensors], name, compute=False)
 
 
 def _call_torchvision(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING, Any
 
 from torchferry.torchapi.data_classes import DATASET_CLASSES
@@ -76,7 +77,7 @@ def define_class(ip: Interp, node: ast.ClassDef) -> Class:
             cls.ext_bases.append(value.name)
             cls.kind = cls.kind or kind_of_base(value.name)
         else:
-            cls.ext_bases.append("?")
+            cls.ext_bases.append("?.unknown")
     frame = Frame(_scope(ip), ip.frame.unit, "class", ip.frame.ctx)
     frame.cls = cls
     frame.vars = cls.attrs
@@ -108,6 +109,16 @@ def has_external_base(cls: Class) -> bool:
     return any(b not in known for b in cls.ext_bases) or any(
         has_external_base(b) for b in cls.bases
     )
+
+
+_KNOWN_TOPS = frozenset(("torch", "builtins", "torchvision")) | sys.stdlib_module_names
+
+
+def foreign_base(cls: Class) -> bool:
+    """Whether a base comes from a package that is not known, whose code uses the instance."""
+    if any(b.partition(".")[0] not in _KNOWN_TOPS for b in cls.ext_bases):
+        return True
+    return any(foreign_base(b) for b in cls.bases)
 
 
 def instantiate(

@@ -158,21 +158,23 @@ def _batch_of(ip: Interp, loader: Inst) -> Value:
         return Batch(HOST_NODE, CPU, True, why)
     if item is None or item is UNKNOWN:
         return Batch(HOST_NODE, CPU, True, why)
-    return _collated(item, why)
+    return _collated(item, why, not ip.migrating)
 
 
-def _collated(item: Value, why: Why) -> Value:
-    """What default_collate makes of items."""
+def _collated(item: Value, why: Why, placed: bool = False) -> Value:
+    """What default_collate makes of items; `placed`: items on a device give batches there."""
     if isinstance(item, Seq):
         parts = item.state["items"]
         if parts is None:
             return Batch(HOST_NODE, CPU, True, why)
-        return Seq("list", [_collated(p, why) for p in parts])
+        return Seq("list", [_collated(p, why, placed) for p in parts])
     if isinstance(item, Map):
         result = Map()
         for key, value in item.state.items():
-            result.state[key] = None if value is None else _collated(value, why)
+            result.state[key] = None if value is None else _collated(value, why, placed)
         return result
+    if placed and isinstance(item, Tensor):
+        return Tensor(HOST_NODE, item.dev, BATCHED, why)
     if isinstance(item, (Tensor, Array)) or item is HOST or isinstance(item, Guard):
         return Tensor(HOST_NODE, CPU, BATCHED, why)
     if isinstance(item, Const):

@@ -100,6 +100,7 @@ class Interp:
         self.device_params: dict[int, list[Value]] = {}
         #: what modules keep: (id(class), attribute) -> (value, statement, target, frame)
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
+        self.missed: set[str] = set()  #: names that were read and not there
         self.saved: list[Value] = []  #: what torch.save was given
         self.learned: set[int] = set()  #: variables of tensors that require grad
         self.self_devices: set[int] = set()
@@ -155,7 +156,10 @@ class Interp:
             if value is not None:
                 return value  # type: ignore[no-any-return]
             frame = frame.parent
-        return Ext("builtins." + name) if name in BUILTINS else UNKNOWN
+        if name in BUILTINS:
+            return Ext("builtins." + name)
+        self.missed.add(name)
+        return UNKNOWN
 
     def store(self, name: str, value: Value) -> None:
         """Bind a name in the frame that owns it."""
@@ -205,10 +209,14 @@ class Interp:
         """Run a loop body, again when the first run changed what it starts from."""
         self.depth += 1
         mark = self.trail.open()
+        self.missed.clear()
         body()
         changed = False
+        missed = self.missed
         for slots, key, old in self.trail.log[mark:]:
-            if old is not MISSING and not similar(old, slots.get(key)):
+            if old is MISSING:
+                changed = changed or key in missed  # read before the first run bound it
+            elif not similar(old, slots.get(key)):
                 changed = True
                 break
         self.trail.marks -= 1

@@ -16,6 +16,7 @@ from .values import (
     CPU,
     HOST,
     UNKNOWN,
+    UNSURE,
     Array,
     Batch,
     Class,
@@ -63,7 +64,8 @@ def get_item(ip: Interp, node: ast.Subscript) -> Value:
 def _of_tensor(ip: Interp, node: ast.Subscript, base: Tensor, index: Value) -> Value:
     if not ip.migrating:
         base = live(base)
-    index_edges(ip, node, base, index, node.slice)
+    if index_edges(ip, node, base, index, node.slice):
+        base = Tensor(base.var, UNSURE, base.flags, base.why)  # one finding is enough
     graph = ip.graph
     root = graph.find(base.var)
     if root == HOST_NODE and base.flags & 16:
@@ -77,9 +79,10 @@ def _of_tensor(ip: Interp, node: ast.Subscript, base: Tensor, index: Value) -> V
     return Tensor(var, base.dev, base.flags & (128 | CHECKED), base.why)
 
 
-def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) -> None:
-    """A device index into a host tensor is refused; the other way round is legal."""
+def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) -> bool:
+    """A device index into a host tensor is refused; the other way round is legal. True: refused."""
     graph = ip.graph
+    refused = False
     for tensor, part in tensors_in(ip, [(index, expr)]):
         u, v = graph.find(tensor.var), graph.find(base.var)
         if u != v:
@@ -92,6 +95,8 @@ def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) ->
             ip.meetings.append(meeting)
         if not ip.migrating and base.dev == CPU and tensor.dev == ACCEL:
             ip.clash("index", node, "index", [[(base, None), (tensor, part)], 0])
+            refused = True
+    return refused
 
 
 def _of_seq(ip: Interp, seq: Seq, index: Value, node: ast.Subscript) -> Value:

@@ -93,11 +93,37 @@ class Emitter:
                 self._birth(var, made)
         for group in binds.values():
             self._bind(group)
+        contradicted = self._contradictions()
         for use in graph.edges:
-            self._use(use)
+            if use.expr is not None and (id(use.expr), self._move_of(use)) in contradicted:
+                self.out.tied.append(use)
+            else:
+                self._use(use)
         for key, stmt in self.buffers.items():
             self._buffer(key[1], stmt)
         return self.out
+
+    def _move_of(self, use: Use) -> str:
+        """ "cpu" or "device" where the edge is a move, else the side it stays on."""
+        graph = self.ip.graph
+        u, v = graph.find(use.u) in self.side, graph.find(use.v) in self.side
+        if u == v:
+            return "stays on the device" if u else "stays on the host"
+        return "cpu" if u else "device"
+
+    def _contradictions(self) -> set[tuple[int, str]]:
+        """Moves in a function that another call of it must not make."""
+        moves: dict[int, set[str]] = {}
+        for use in self.ip.graph.edges:
+            if use.expr is not None:
+                moves.setdefault(id(use.expr), set()).add(self._move_of(use))
+        against = (("cpu", "stays on the device"), ("device", "stays on the host"))
+        return {
+            (expr, move)
+            for expr, found in moves.items()
+            for move, other in against
+            if move in found and (other in found or {"cpu", "device"} <= found)
+        }
 
     def _inside(self, span: Span) -> str:
         """The text of `span` with the edits that fall into it; those are taken over."""
