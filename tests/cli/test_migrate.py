@@ -128,6 +128,7 @@ def test_wrong_use_exits_2_and_writes_nothing(program: Path, args: list[str], me
     result = torchferry("migrate", *args, stdin=b"")
     assert result.code == 2
     assert message in result.err.replace("\n", " ")
+    assert not Path("out").exists()
     assert program.read_text() == CPU_ONLY
 
 

@@ -47,12 +47,16 @@ class Troubles:
         except Exception as error:
             self.add(SourceError(path, internal_error(error)))
 
-    def documents(self, paths: Sequence[str], exclude: Sequence[str]) -> Iterator[Document]:
-        """The documents of all files that can be read and parsed."""
+    def files(self, paths: Sequence[str], exclude: Sequence[str]) -> list[str]:
+        """The files that some files and folders stand for."""
         found = discover(paths, exclude)
         for error in found.errors:
             self.add(error)
-        for path in found.files:
+        return found.files
+
+    def documents(self, files: Sequence[str]) -> Iterator[Document]:
+        """The documents of all files that can be read and parsed."""
+        for path in files:
             with self.caught(path):
                 document = load(path)
                 _ = document.tree  # files that nobody looks into must be Python too

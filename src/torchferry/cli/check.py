@@ -35,7 +35,7 @@ def command(paths: tuple[str, ...], form: str, exclude: tuple[str, ...], quiet: 
     troubles = Troubles()
     findings: list[Finding] = []
     files = 0
-    for document in troubles.documents(paths, exclude):
+    for document in troubles.documents(troubles.files(paths, exclude)):
         with troubles.caught(document.path):
             found = _check(document)
             files += 1

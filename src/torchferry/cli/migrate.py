@@ -75,7 +75,11 @@ def command(
     elif output == STDIN and (len(paths) > 1 or os.path.isdir(paths[0])):
         raise click.UsageError("--output - takes one file")
     run.to_stdout = output == STDIN
-    for document in run.troubles.documents(paths, exclude):
+    files = run.troubles.files(paths, exclude)
+    if run.destination:
+        for path in files:
+            run.destination.of(path)  # a clash must be said before anything is written
+    for document in run.troubles.documents(files):
         run.one(document)
     sys.exit(run.finish())
 
