@@ -191,9 +191,13 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
         if base.kind == "module":
             value = _module_state(ip, base, target, value, stmt)
         ip.trail.set(base.attrs, attr, value)
-        if base.cls is not None and isinstance(value, Tensor) and foreign_base(base.cls):
+        if base.cls is not None and foreign_base(base.cls):
             # code that is not known will use it together with what it makes itself
-            ip.graph.want_host(ip.graph.find(value.var), HARD // 100, "kept for a foreign class")
+            var = value.var if isinstance(value, Tensor) else None
+            if isinstance(value, Inst) and value.kind == "module":
+                var = value.state["var"]
+            if var is not None:
+                ip.graph.want_host(ip.graph.find(var), HARD // 100, "kept for a foreign class")
         if base.kind == "dataset" and isinstance(value, Tensor):
             ip.graph.want_host(ip.graph.find(value.var), 60, "kept by a dataset")
     elif isinstance(base, Class):

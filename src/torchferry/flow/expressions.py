@@ -11,7 +11,7 @@ from .calls import eval_call
 from .classes import define_lambda
 from .data_calls import loader_item
 from .join import join
-from .operators import border, meet
+from .operators import border, meet, used
 from .state import Frame
 from .subscripts import get_item
 from .values import (
@@ -99,7 +99,7 @@ _OPERATORS = {
 
 
 def _binop(ip: Interp, node: ast.BinOp) -> Value:
-    left, right = ip.eval(node.left), ip.eval(node.right)
+    left, right = used(ip.eval(node.left)), used(ip.eval(node.right))
     tl, tr = type(left), type(right)
     if tl is Tensor or tr is Tensor:
         if tl is type(ARRAY):
@@ -138,7 +138,7 @@ def _concatenated(ip: Interp, left: Seq, right: Seq) -> Value:
 
 
 def _unary(ip: Interp, node: ast.UnaryOp) -> Value:
-    value = ip.eval(node.operand)
+    value = used(ip.eval(node.operand))
     if type(node.op) is ast.Not:
         if isinstance(value, Guard):
             return Guard(not value.truth)
@@ -183,6 +183,7 @@ def _compare(ip: Interp, node: ast.Compare) -> Value:
         return _identity(left, right, isinstance(op, ast.Is))
     if isinstance(op, (ast.In, ast.NotIn)):
         return HOST
+    left, right = used(left), used(right)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         if left is ARRAY:
             border(ip, node, right, node.comparators[0], "numpy")

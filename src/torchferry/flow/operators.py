@@ -94,6 +94,13 @@ def birth(
     return Tensor(var, dev, flags, why)
 
 
+def used(value: Value) -> Value:
+    """A batch that is used as a tensor is one."""
+    if type(value) is Batch:
+        return Tensor(value.var, value.dev, 0, value.why)
+    return value
+
+
 def tensors_in(ip: Interp, operands: list[Operand]) -> list[tuple[Tensor, Any]]:
     """The tensors among the operands, those in lists and tuples too, with their expressions."""
     found: list[tuple[Tensor, Any]] = []
@@ -102,7 +109,7 @@ def tensors_in(ip: Interp, operands: list[Operand]) -> list[tuple[Tensor, Any]]:
         if kind is Tensor:
             found.append((value, expr))  # type: ignore[arg-type]
         elif kind is Batch:
-            found.append((Tensor(value.var, value.dev, BATCHED, value.why), expr))  # type: ignore
+            found.append((used(value), expr))  # type: ignore
         elif kind is Seq:
             found.extend(tensors_in(ip, _parts(value, expr)))  # type: ignore[arg-type]
         elif kind is Map:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .binding import assign, part_of
 from .classes import define_class, define_function
 from .data_calls import loader_item
-from .operators import meet, named, written
+from .operators import meet, named, used, written
 from .state import MISSING
 from .subscripts import set_item_operator
 from .values import (
@@ -68,13 +68,13 @@ def _ann_assign(ip: Interp, node: ast.AnnAssign) -> bool:
 
 
 def _aug_assign(ip: Interp, node: ast.AugAssign) -> bool:
-    right = ip.eval(node.value)
+    right = used(ip.eval(node.value))
     target = node.target
     if isinstance(target, ast.Subscript):
         set_item_operator(ip, target, right, node.value)
         return False
     load = ast.copy_location(_load(target), target)
-    left = ip.eval(load)
+    left = used(ip.eval(load))
     if isinstance(left, Tensor):
         # in place: the left tensor stays where it is
         written(ip, left)

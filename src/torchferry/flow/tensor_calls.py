@@ -294,6 +294,9 @@ def make_legacy(
     if name.cuda:
         why = Why("made on the GPU here", node, ip.frame.unit)
         return Tensor(DEVICE_NODE, ACCEL, 0, why)
+    for value, expr, _ in args:
+        if isinstance(value, Tensor):  # the old constructors take host tensors only
+            border(ip, node, value, expr, name.name)
     return birth(ip, node, "append")
 
 

@@ -268,12 +268,12 @@ def _load(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Val
         inst.state["dev"] = CPU if bits == CPU else UNSURE if unsure else ACCEL
         return inst
     made = birth(ip, node, "load", text="loaded here")
+    ip.graph.want_device(made.var, ANCHOR // 10)
     known = _saved_value(ip, made)
     if known is not None:
         return known
     inst = Inst(None, "torch.load", "loaded", node)
     inst.state["var"], inst.state["dev"] = made.var, CPU
-    ip.graph.want_device(made.var, ANCHOR // 10)
     return inst
 
 
