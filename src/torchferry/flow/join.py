@@ -182,13 +182,13 @@ def join_slot(ip: Interp, key: Any, a: Any, b: Any) -> Any:
         return a
     if a is MISSING:
         return b
-    if key == "items":
+    if key == "items" and not isinstance(a, Value) and not isinstance(b, Value):
         if a is None or b is None or len(a) != len(b):
             return None
         return [join(ip, x, y) for x, y in zip(a, b)]
-    if key == "inserts":
+    if key == "inserts" and isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(dict.fromkeys(a + b))
-    if key == "dev":
+    if key == "dev" and isinstance(a, int) and isinstance(b, int):
         return a | b
     if a is None or b is None:
         return a if b is None else b
