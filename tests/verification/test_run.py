@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -109,6 +113,38 @@ def test_spawned_processes_and_loader_workers_see_the_same_gpu(tmp_path: Path) -
     done = torchferry("run", "--gpus", "2", "--no-account", script.name, cwd=tmp_path)
     assert done.stdout == "2 cuda 6.0\n[1.0, 5.0]\n", done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of a process group")
+def test_an_interrupt_is_the_programs_to_handle(tmp_path: Path) -> None:
+    (tmp_path / "waits.py").write_text(
+        dedent(
+            """
+            import time
+            try:
+                print("ready", flush=True)
+                time.sleep(60)
+            finally:
+                print("tidied up", flush=True)
+            """
+        )
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-m", "torchferry", "run", "--no-account", "waits.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    os.killpg(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert out == "tidied up\n"
+    assert child.returncode == 130
+    assert err.strip().endswith("KeyboardInterrupt")
+    assert "torchferry" not in err
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from torchferry.trace import Account, DeviceErrorReport, Place
 from torchferry.verification import verifier
+from torchferry.verification.child.write_guard import REFUSAL
 from torchferry.verification.options import VerifyOptions
 from torchferry.verification.request import Report, Status, Where
 from torchferry.verification.rewrite import Rewrite
@@ -114,9 +115,15 @@ def test_an_original_that_takes_too_long_shows_nothing(judged: Judged) -> None:
 
 
 def test_an_original_that_would_overwrite_a_file_shows_nothing(judged: Judged) -> None:
-    report = raised("PermissionError: no", refused_write="/p/model.pt")
-    verdict = judged(Runs().add(Role.ORIGINAL, report=report))
+    refused = f"PermissionError: [Errno 13] {REFUSAL}: '/p/model.pt'"
+    verdict = judged(Runs().add(Role.ORIGINAL, report=raised(refused, refused_write="/p/model.pt")))
     assert "/p/model.pt" in verdict.reason
+
+
+def test_a_refused_write_that_the_program_survives_is_noted(judged: Judged) -> None:
+    verdict = judged(Runs().add(Role.ORIGINAL, report=ended(refused_write="/p/model.pt")))
+    assert verdict.outcome is Outcome.VERIFIED
+    assert verdict.notes == ["the program was kept from writing to /p/model.pt"]
 
 
 def test_an_original_that_needs_a_gpu_is_compared_with_itself_there(judged: Judged) -> None:

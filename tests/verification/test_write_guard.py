@@ -42,7 +42,7 @@ class Guarded:
             capture_output=True,
             text=True,
             check=True,
-            env={"TMPDIR": str(self.copy)},
+            env={"TMPDIR": str(self.copy), "HOME": str(self.copy.parent / "home")},
         )
         return done.stdout
 
@@ -103,6 +103,18 @@ def test_a_linked_file_is_copied_before_it_is_written(guarded: Guarded) -> None:
     guarded.run('open("large", "a").write("+")')
     assert (guarded.copy / "large").read_text() == "before+"
     assert guarded.untouched()
+
+
+def test_the_state_of_applications_is_free_and_other_files_at_home_are_not(
+    guarded: Guarded,
+) -> None:
+    home = guarded.copy.parent / "home"
+    (home / ".tool").mkdir(parents=True)
+    (home / ".tool" / "history").write_text("h")
+    (home / "thesis.txt").write_text("t")
+    assert guarded.run(f'open({str(home)!r} + "/.tool/history", "w").write("x")') == ""
+    assert "refused" in guarded.run(f'open({str(home)!r} + "/thesis.txt", "w").write("x")')
+    assert (home / "thesis.txt").read_text() == "t"
 
 
 def test_a_link_may_be_removed(guarded: Guarded) -> None:

@@ -5,7 +5,6 @@ Colours are written as terminal codes; `click.echo` takes them out where they do
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,7 +38,8 @@ def explain(error: DeviceErrorReport, texts: Mapping[str, str] | None = None) ->
     if error.place is not None:
         names = [tensor.name for tensor in error.tensors if tensor.name]
         parts.append(code_frame(error.place, names, (texts or {}).get(error.place.file)))
-    parts += [_history(tensor) for tensor in _by_name(error.tensors)]
+    file = error.place.file if error.place is not None else ""
+    parts += [_history(tensor, file) for tensor in _by_name(error.tensors)]
     if error.suggestion:
         fix = error.suggestion[0].upper() + error.suggestion[1:]
         parts.append(click.style("Fix: ", fg="green", bold=True) + fix)
@@ -146,8 +146,8 @@ def _by_name(tensors: tuple[TensorReport, ...]) -> list[TensorReport]:
     return found
 
 
-def _history(tensor: TensorReport) -> str:
-    """A tensor's name, device, birth and moves."""
+def _history(tensor: TensorReport, file: str) -> str:
+    """A tensor's name, device, birth and moves; places in `file` need no file name."""
     device = click.style(device_name(tensor.device), bold=True)
     dtype = tensor.dtype.replace("torch.", "")
     name = tensor.name or f"(no name, argument `{tensor.argument}`)"
@@ -156,21 +156,16 @@ def _history(tensor: TensorReport) -> str:
     if tensor.born is not None:
         # a tensor that moved was born where the first move took it from: the host
         there = "cpu" if tensor.moves else tensor.device
-        lines.append(_event(f"made on {device_name(there)}", tensor.born))
+        lines.append(_event(f"made on {device_name(there)}", tensor.born, file))
     for move in tensor.moves:
         if move.place is not None:
-            lines.append(_event(f"moved to {device_name(move.device)}", move.place))
+            lines.append(_event(f"moved to {device_name(move.device)}", move.place, file))
     return "\n".join(lines)
 
 
-def _event(what: str, place: Place) -> str:
-    return f"    {what:<19} line {place.line:<4}  {place.source}" + (
-        "" if _is_main(place) else f"   ({shown_path(place.file)})"
-    )
-
-
-def _is_main(place: Place) -> bool:
-    return os.path.sep not in shown_path(place.file)
+def _event(what: str, place: Place, file: str) -> str:
+    elsewhere = "" if place.file == file else f"   ({shown_path(place.file)})"
+    return f"    {what:<19} line {place.line:<4}  {place.source}{elsewhere}"
 
 
 def device_name(device: str) -> str:

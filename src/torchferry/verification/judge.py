@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .child.write_guard import REFUSAL
 from .options import VerifyOptions
 from .request import Report, Status, Where
 from .runs import Run, Runner
@@ -45,7 +46,7 @@ class Judge:
         """The original does not come to its end, so there is nothing to compare with."""
         if run.report.status is Status.TIMED_OUT:
             reason = f"the original takes longer than the time limit of {self.options.timeout:g} s"
-        elif run.report.refused_write:
+        elif REFUSAL in run.report.error:
             reason = (
                 f"the original writes to {run.report.refused_write} by its full path, "
                 "which a verification does not touch"
@@ -241,8 +242,12 @@ class Judge:
             edited_lines=self._edited_lines(),
             evidence=evidence or Evidence(),
             runs=[run.summary for run in self.runner.runs],
-            notes=self._notes,
+            notes=self._notes + self._refused_writes(),
         )
+
+    def _refused_writes(self) -> list[str]:
+        refused = dict.fromkeys(run.report.refused_write for run in self.runner.runs)
+        return [f"the program was kept from writing to {path}" for path in refused if path]
 
     def _edited_lines(self) -> EditedLines:
         ran: dict[str, tuple[int, ...]] = {}

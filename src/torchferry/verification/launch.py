@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .request import REPORT_FILE, REQUEST_FILE, Report, Request, Status
 
@@ -74,14 +76,26 @@ def _open_streams(around: Surroundings, results: Path, stack: ExitStack) -> dict
 
 
 def _wait(child: subprocess.Popen[bytes], around: Surroundings) -> int:
+    handlers: dict[int, Any] = {}
     if around.captured:
-        return child.wait(around.timeout)
-    # Ctrl-C reaches the child as well: the program decides what it means, this process waits
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        handlers[signal.SIGTERM] = _leave
+    else:
+        # Ctrl-C reaches the child as well: the program decides what it means, this process waits
+        handlers[signal.SIGINT] = signal.SIG_IGN
+        handlers[signal.SIGTERM] = lambda *_: child.terminate()
+    if threading.current_thread() is not threading.main_thread():
+        handlers = {}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         return child.wait(around.timeout)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, frame: object) -> None:
+    """Let a signal end this process as an exception does, so that the child ends too."""
+    raise SystemExit(128 + number)
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:

@@ -154,15 +154,21 @@ class LearnedValues:
         gc.collect()
         self.stop()
         values: dict[str, TensorValue] = {}
-        named: set[int] = set()
-        for name, found in _reachable(names):
-            if isinstance(found, Tensor):
-                _add(values, _values([(name, found)], 0))
-            elif id(found) not in named:
-                entry = self._entries.get(id(found))
-                own = ((f"{name}.{path}", tensor) for path, tensor in _state(found))
+        found = list(_reachable(names))
+        named: set[int] = set()  # modules, and the tensors in them
+        for name, module in found:
+            if isinstance(module, nn.Module) and id(module) not in named:
+                entry = self._entries.get(id(module))
+                own = [(f"{name}.{path}", tensor) for path, tensor in _state(module)]
                 _add(values, _values(own, entry.place if entry else 0))
-                named.update(id(module) for module in found.modules())
+                named.update(id(part) for part in module.modules())
+                named.update(id(tensor) for _, tensor in own)
+        leaves = [
+            (name, leaf)
+            for name, leaf in found
+            if isinstance(leaf, Tensor) and id(leaf) not in named
+        ]
+        _add(values, _values(leaves, 0))
         self._collect_unnamed(values, named)
         for _, dead in self._last_dead.values():
             _add(values, dead)

@@ -7,6 +7,7 @@ too large to copy is a link in the copy; it is copied at the moment the program 
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -27,12 +28,17 @@ _CHANGES: dict[str, tuple[int, ...]] = {
 _FREE = ("/dev", "/proc", "/sys")
 
 
+#: what the refusal says: to tell it from the system's own
+REFUSAL = "torchferry runs the program on a copy and keeps this file as it is"
+
+
 class WriteGuard:
     """Installed once in a process; `on_refusal` hears of each refused path."""
 
     def __init__(self, protected: str, writable: str, on_refusal: Callable[[str], None]) -> None:
         self.protected, self.writable = protected, writable
         self.on_refusal = on_refusal
+        self.home = os.path.realpath(os.path.expanduser("~"))
         self.free = tuple(os.path.realpath(path) for path in (*_FREE, *_scratch_folders()))
 
     def install(self) -> None:
@@ -52,12 +58,13 @@ class WriteGuard:
             return
         if _inside(real, self.protected) or (os.path.exists(real) and not self._is_free(real)):
             self.on_refusal(real)
-            raise PermissionError(
-                13, "torchferry runs the program on a copy and keeps this file as it is", real
-            )
+            raise PermissionError(errno.EACCES, REFUSAL, real)
 
     def _is_free(self, real: str) -> bool:
-        return any(_inside(real, folder) for folder in self.free) or not os.path.isfile(real)
+        """Whether a file is a cache, temporary, or the state of an application ("~/.name/...")."""
+        if any(_inside(real, folder) for folder in self.free) or not os.path.isfile(real):
+            return True
+        return real.startswith(os.path.join(self.home, "."))
 
     def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
@@ -108,10 +115,7 @@ def _copy_in_place(link: str, target: str) -> None:
 
 def _scratch_folders() -> Iterator[str]:
     """Where programs and libraries keep caches and temporary files."""
-    home = os.path.expanduser("~")
     yield tempfile.gettempdir()
-    for name in (".cache", ".config", ".matplotlib", ".nv", ".triton", ".keras", ".torch"):
-        yield os.path.join(home, name)
     for variable in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TORCH_HOME", "HF_HOME", "MPLCONFIGDIR"):
         if os.environ.get(variable):
             yield os.environ[variable]
