@@ -48,6 +48,7 @@ def analyse(
     with _deep_recursion():
         ip.exec_block(unit.tree.body)
         ip.frame = frame
+        ip.library = not ip.graph.births
         ip.budget = ip.steps + 1000 + 12 * lines
         ip.exploring = True
         _uncalled(ip, frame)

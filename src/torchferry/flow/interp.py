@@ -100,6 +100,7 @@ class Interp:
         self.device_params: dict[int, list[Value]] = {}
         #: what modules keep: (id(class), attribute) -> (value, statement, target, frame)
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
+        self.library = False  #: nothing is made when the file runs by itself
         self.missed: set[str] = set()  #: names that were read and not there
         self.saved: list[Value] = []  #: what torch.save was given
         self.learned: set[int] = set()  #: variables of tensors that require grad

@@ -19,11 +19,15 @@ def find_buffers(ip: Interp, device_side: set[int]) -> dict[tuple[int, str], ast
     """
     found = {}
     learned = {ip.graph.find(var) for var in ip.learned}
+    refused = set()
     for key, sets in ip.attr_sets.items():
         stmt = _eligible(ip, sets, device_side - learned)
         if stmt is not None:
             found[key] = stmt
-    return found
+        else:
+            refused.update(id(s) for _, s, _, _ in sets)
+    # a class and its subclasses share the statement: all of them, or none
+    return {key: stmt for key, stmt in found.items() if id(stmt) not in refused}
 
 
 def _eligible(ip: Interp, sets: list[Any], device_side: set[int]) -> ast.Assign | None:

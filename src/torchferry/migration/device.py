@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
+from torchferry.flow.classes import dotted
 from torchferry.flow.tensor_calls import device_bits
 from torchferry.flow.values import UNKNOWN, Device
 from torchferry.source.build import insert_after_imports
@@ -60,7 +61,7 @@ class DeviceNames:
         return isinstance(parent, (ast.Module, ast.If, ast.Try))
 
     def at(self, node: ast.AST) -> str:
-        """The expression that gives the device at `node`."""
+        """The expression that gives the device at `node`; "" where none is at hand."""
         chain = self.scopes.chain(node)
         line = getattr(node, "lineno", 0)
         for scope in chain:
@@ -100,8 +101,12 @@ class DeviceNames:
         if getattr(scope, "name", "") == "__init__":
             return ""
         for cls in self.ip.classes:
-            if cls.node is owner and id(owner) in self.ip.self_devices:
+            if cls.node is not owner:
+                continue
+            if id(owner) in self.ip.self_devices:
                 return f"{first}.device"
+            if self.ip.library and cls.kind == "module" and not _unbound(scope):
+                return f"next({first}.parameters()).device"
         return ""
 
     def _of_file(self, chain: list[Any], line: int, node: ast.AST) -> str:
@@ -113,6 +118,8 @@ class DeviceNames:
             )
             if not shadowed and (in_function or bound < line):
                 return name
+        if self.ip.library:
+            return ""
         if not self.name:
             self.name = self.scopes.free_name("device")
         self.declare = True
@@ -137,6 +144,12 @@ class DeviceNames:
             if edits is None or before is not None:
                 return None
         return (Fix("declare the device", edits, group="migration"),)
+
+
+def _unbound(function: Any) -> bool:
+    """Whether the first parameter of a method is no instance."""
+    names = [dotted(d) for d in getattr(function, "decorator_list", [])]
+    return "staticmethod" in names or "classmethod" in names
 
 
 def device_expression(wanted: str, torch: str) -> str:

@@ -100,7 +100,8 @@ class Emitter:
             else:
                 self._use(use)
         for key, stmt in self.buffers.items():
-            self._buffer(key[1], stmt)
+            if self._once(stmt, "buffer"):
+                self._buffer(key[1], stmt)
         return self.out
 
     def _move_of(self, use: Use) -> str:
@@ -146,6 +147,8 @@ class Emitter:
     def _module(self, var: int, made: Birth) -> None:
         if id(made.node) in self.ip.owned or not isinstance(made.node, ast.Call):
             return
+        if self.ip.library:
+            return  # who makes modules in a library moves them where they are used
         device = self.names.at(made.node)
         edits = method_call(self.doc, made.node, f".to({device})")
         self._place(var, made, edits, "the module is moved where it is made")
@@ -154,7 +157,10 @@ class Emitter:
         node = made.node
         device = self.names.at(node) if made.how != "param" else ""
         edits: Edits | None
-        if made.how == "factory":
+        if not device:
+            if made.how in ("factory", "append", "load"):
+                self.out.blocked.append((var, "no device is at hand here"))
+        elif made.how == "factory":
             edits = self._factory(node, device)
             self._place(var, made, edits, "made on the device")
         elif made.how == "append":
@@ -201,8 +207,8 @@ class Emitter:
         nodes = {b.node.id: b for _, b in sorted(group, key=lambda g: _position(g[1].node))}
         first = group[0][1].node
         edits: Edits | None = None
-        if stmt is not None:
-            device = self.names.at(first)
+        device = self.names.at(first)
+        if stmt is not None and device:
             left = ", ".join(nodes)
             text = f"{left} = " + ", ".join(f"{n}.to({device})" for n in nodes)
             if isinstance(stmt, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)):
@@ -218,7 +224,7 @@ class Emitter:
         self.out.moved.append(PlanItem(first.lineno, f"{names} to the device", "read on the host"))
 
     def _place(self, var: int, made: Birth, edits: Edits | None, why: str) -> None:
-        text = _short(self.doc.source(made.node))
+        text = short(self.doc.source(made.node))
         if edits is None:
             self.out.blocked.append((var, f"`{text}` cannot take a device here"))
             return
@@ -248,7 +254,7 @@ class Emitter:
         if edits is None:
             self.out.tied.append(use)
             return
-        text = _short(self.doc.source(use.expr))
+        text = short(self.doc.source(use.expr))
         where, why = "the host", use.reason.partition(":")[2] or "meets host tensors"
         if not from_device:
             where, why = "the device", "meets device tensors"
@@ -265,7 +271,14 @@ class Emitter:
             return replace(self.doc, expr, f"[t.cpu() for t in {self.doc.source(expr)}]")
         if isinstance(expr, ast.Starred):
             return None
-        suffix = ".cpu()" if from_device else f".to({self.names.at(expr)})"
+        suffix = ".cpu()"
+        if from_device and self.ip.library and use.reason == "use":
+            return None
+        if not from_device:
+            device = self.names.at(expr)
+            if not device:
+                return None
+            suffix = f".to({device})"
         return method_call(self.doc, expr, suffix)
 
     def _buffer(self, name: str, stmt: ast.Assign) -> None:
@@ -304,7 +317,8 @@ def _position(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A source text on one line, shortened for the plan."""
     one = " ".join(text.split())
     return one if len(one) <= 60 else one[:57] + "..."
 

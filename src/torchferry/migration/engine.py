@@ -12,7 +12,7 @@ from torchferry.source.reread import check_rewrite
 
 from .buffers import find_buffers
 from .device import DeviceNames, device_expression, self_devices, torch_name
-from .emit import Emission, Emitter
+from .emit import Emission, Emitter, short
 from .model import Migration, MigrationOptions, Plan, PlanItem
 from .placement import solve
 from .scopes import Scopes
@@ -109,7 +109,9 @@ def _restrict(ip: Interp, emission: Emission, plan: Plan, doc: Document) -> None
         if var >= 2:
             ip.graph.want_host(var, HARD, "blocked")
             node = ip.graph.births[var].node
-            plan.left.append(PlanItem(getattr(node, "lineno", 0), doc.source(node), reason))
+            item = PlanItem(getattr(node, "lineno", 0), short(doc.source(node)), reason)
+            if item not in plan.left:
+                plan.left.append(item)
     for use in emission.tied:
         use.cost = use.back = HARD
         use.expr = None

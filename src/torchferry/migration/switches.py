@@ -29,6 +29,7 @@ def find_switches(
     """The switches of a document, each with its fix. `expression` gives the device to use."""
     found: list[tuple[Fix, PlanItem]] = []
     asks = _asks_for_gpu(doc.tree)
+    found += _numbered(doc)
     for node in ast.walk(doc.tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and not asks:
             switch = _device_switch(doc, node, expression, torch) or _flag_switch(doc, node, torch)
@@ -38,6 +39,27 @@ def find_switches(
             switch = _option_switch(doc, node, torch)
             if switch is not None:
                 found.append(switch)
+    return found
+
+
+def _numbered(doc: Document) -> list[tuple[Fix, PlanItem]]:
+    """`"cuda:3"` where the program uses one card: another machine has no fourth."""
+    nodes = [
+        node
+        for node in ast.walk(doc.tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"cuda:\d+", node.value)
+    ]
+    if len({node.value for node in nodes}) != 1 or nodes[0].value == "cuda:0":
+        return []
+    found = []
+    for node in nodes:
+        edits = replace(doc, node, re.sub(r":\d+", "", doc.source(node)))
+        if edits is None:
+            return []
+        fix = Fix(f"use the first GPU, not `{node.value}`", edits, group="migration")
+        found.append((fix, PlanItem(node.lineno, str(node.value), "few machines have this card")))
     return found
 
 
