@@ -45,6 +45,13 @@ def _wish(session: Session, wanted: Any) -> Any:
 
 def tensor(data: Any, *, device: Any = None, pin_memory: bool = False, **kwargs: Any) -> Any:
     session = state.current()
+    if device == "cpu" or (
+        device is None
+        and session.legacy_device < 0
+        and not torch._C._len_torch_function_stack()
+        and not pin_memory
+    ):
+        return _tensor(data, device=_CPU, pin_memory=pin_memory, **kwargs)
     where = _wish(session, device)
     if where.type not in ("cpu", "cuda"):
         return _tensor(data, device=device, pin_memory=pin_memory, **kwargs)

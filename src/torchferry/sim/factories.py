@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from torchferry.sim.session import Session
 
 
+_TENSOR_KINDS = ("TensorType", "ListType", "OptionalType")
+
+
 def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     """Runner of a factory.
 
@@ -26,15 +29,27 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     arguments, else it floats until the tensor meets another.
     """
     call, short, memory = random_call(session, operator), operator.short, session.memory
-    before, counter = lookup(operator), session.counter
+    before, count = lookup(operator), session.counter.operator
+
+    call_directly = operator.func._op
+    arguments = any(a.type.kind() in _TENSOR_KINDS for a in operator.func._schema.arguments)
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        wish = kwargs.get("device")
-        if wish is not None and wish.type not in ("cpu", "cuda"):
-            return call(*args, **kwargs)
-        device = _device(session, operator, args, kwargs, wish)
-        kwargs = {k: v for k, v in kwargs.items() if k != "device"}
-        pinned = bool(kwargs.get("pin_memory"))
+        wish = kwargs.pop("device", None)  # the kernel makes a CPU tensor
+        kind = None if wish is None else wish.type
+        if kind is not None and kind != "cpu" and kind != "cuda":
+            return call_directly(*args, device=wish, **kwargs)
+        if kind == "cuda":
+            device = session.index_of(wish)
+        elif kind == "cpu" and "pin_memory" in kwargs:
+            device = CPU
+        elif arguments and _has_tensor(args):
+            device = checks.settle(session, operator, args, kwargs)
+        elif "pin_memory" in kwargs:
+            device = CPU
+        else:
+            device = FLOATING if session.legacy_device < 0 else session.legacy_device
+        pinned = kwargs.get("pin_memory")
         if pinned:
             checks.pinnable(device, short)
             del kwargs["pin_memory"]
@@ -54,21 +69,16 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             tag = tag_of(out)
             if tag is not None:
                 tag.pinned = True
-        counter.operator(operator.name, device, code, lasti, nbytes)
+        count(operator.name, device, code, lasti, nbytes)
         return out
 
     return run
 
 
-def _device(
-    session: Session, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], wish: Any
-) -> int:
-    if wish is not None and wish.type == "cuda":
-        return session.index_of(wish)
-    if wish is not None and "pin_memory" in kwargs:
-        return CPU
-    if any(isinstance(a, torch.Tensor) for a in args):
-        return checks.settle(session, operator, args, kwargs)
-    if "pin_memory" in kwargs:
-        return CPU
-    return FLOATING if session.legacy_device < 0 else session.legacy_device
+def _has_tensor(args: tuple[Any, ...]) -> bool:
+    for arg in args:
+        if isinstance(arg, torch.Tensor):
+            return True
+        if arg.__class__ is list and arg and isinstance(arg[0], torch.Tensor):
+            return True
+    return False

@@ -20,6 +20,7 @@ from torchferry.sim.tables import families
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
+    NO_STORAGE,
     DeviceTag,
     HostTag,
     nbytes_of,
@@ -83,6 +84,8 @@ def _has_own_dispatch(types: Any) -> bool:
 
 
 def _prepare(session: Session, func: Any) -> Runner:
+    if func.namespace in families.UNSEEN:
+        return _unseen_runner(func)
     operator = operators.describe(func)
     if func.namespace not in families.NAMESPACES:
         return _foreign_runner(session, operator)
@@ -92,11 +95,23 @@ def _prepare(session: Session, func: Any) -> Runner:
         return _view_runner(func)
     if operator.kind is operators.Kind.FACTORY:
         return factories.runner(session, operator)
+    if operator.kind is operators.Kind.READ:
+        return _read_runner(session, operator)
     if operator.kind is operators.Kind.BIRTH:
         return _birth_runner(session, operator)
     if operator.kind is operators.Kind.COPY:
         return _copy_runner(session, operator)
     return _computing_runner(session, operator)
+
+
+def _unseen_runner(func: Any) -> Runner:
+    """Operators that do nothing to tensors."""
+    call = func._op
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return call(*args, **kwargs)
+
+    return run
 
 
 def _foreign_runner(session: Session, operator: operators.Operator) -> Runner:
@@ -139,7 +154,7 @@ def _view_runner(func: Any) -> Runner:
         if type(out) is Tensor:
             try:
                 storage_of(out)
-            except (NotImplementedError, RuntimeError):
+            except NO_STORAGE:
                 tag = tag_of(args[0])
                 if tag is not None:
                     set_tag(out, tag)
@@ -172,6 +187,19 @@ def _copy_runner(session: Session, operator: operators.Operator) -> Runner:
     return run
 
 
+def _read_runner(session: Session, operator: operators.Operator) -> Runner:
+    """A value for Python: the host waits where the tensor is on a GPU."""
+    call, short, counter = operator.func._op, operator.short, session.counter
+
+    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        tag = tag_of(args[0])
+        if tag is not None and tag.device >= 0:
+            counter.wait(short)
+        return call(*args, **kwargs)
+
+    return run
+
+
 def _birth_runner(session: Session, operator: operators.Operator) -> Runner:
     """`lift_fresh`: data from Python becomes a tensor on the host. Not counted as computing."""
     call = operator.func._op
@@ -193,7 +221,7 @@ def _birth_runner(session: Session, operator: operators.Operator) -> Runner:
 def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
     # The hot path: everything it needs is a local, and the walk to the user's frame is inlined.
     call, name, short = random_call(session, operator), operator.name, operator.short
-    before, waits, counted = lookup(operator), operator.waits, operator.counted
+    before, waits = lookup(operator), operator.waits
     on_host = families.HOST_RESULTS.get(short)
     counter, memory = session.counter, session.memory
     counts, codes = counter.operators, counter.codes
@@ -223,7 +251,7 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
                 for arg in kwargs.values():
                     if isinstance(arg, (Tensor, list)):
                         raise _Mixed
-        except (_Mixed, NotImplementedError, RuntimeError):
+        except (_Mixed, *NO_STORAGE):
             device = checks.settle(session, operator, args, kwargs)
         if before is not None:
             args, kwargs = before(session, operator, args, kwargs, device)
@@ -257,21 +285,39 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
                         storage._ferry = HostTag(where, nbytes, short, code, lasti)
                 else:
                     nbytes = out.nbytes
+            elif out.__class__ is list or out.__class__ is tuple:
+                nbytes = 0
+                for item in out:
+                    if item.__class__ is Tensor:
+                        storage = storage_of(item)
+                        if storage._ferry is None:
+                            size = storage.nbytes()
+                            nbytes += size
+                            storage._ferry = (
+                                DeviceTag(device, size, short, code, lasti, memory)
+                                if device >= 0
+                                else HostTag(device, size, short, code, lasti)
+                            )
+                        else:
+                            nbytes += item.nbytes
+                    elif item is not None:
+                        nbytes += tag_results(item, device, short, code, lasti, memory)
+            elif out is None:
+                nbytes = 0
             else:
                 nbytes = tag_results(out, device, short, code, lasti, memory)
         except OutOfMemory as full:
             session.out_of_memory(full, name)
-        except (NotImplementedError, RuntimeError):
+        except NO_STORAGE:
             nbytes = tag_results(out, device, short, code, lasti, memory)
-        if counted:
-            key = (name, device, id(code), lasti)
-            entry = counts.get(key)
-            if entry is None:
-                codes[id(code)] = code
-                counts[key] = [1, nbytes]
-            else:
-                entry[0] += 1
-                entry[1] += nbytes
+        key = (name, device, id(code), lasti)
+        entry = counts.get(key)
+        if entry is None:
+            codes[id(code)] = code
+            counts[key] = [1, nbytes]
+        else:
+            entry[0] += 1
+            entry[1] += nbytes
         if waits and device >= 0:
             counter.wait(short)
         return out

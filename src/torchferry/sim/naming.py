@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from torchferry.sim.places import is_internal
-from torchferry.sim.tags import storage_of
+from torchferry.sim.tags import NO_STORAGE, storage_of
 
 _MAX_ITEMS = 200
 _MAX_DEPTH = 3
@@ -61,7 +61,7 @@ def _is_same(a: Any, b: Any) -> bool:
 def _shares_storage(a: Any, b: Any) -> bool:
     try:
         return storage_of(a) is storage_of(b)
-    except (NotImplementedError, RuntimeError):
+    except NO_STORAGE:
         return False
 
 

@@ -18,6 +18,7 @@ class Kind(enum.Enum):
     FACTORY = "factory"
     COPY = "copy"
     BIRTH = "birth"
+    READ = "read"
     COMPUTE = "compute"
 
 
@@ -44,7 +45,6 @@ class Operator:
     arguments: tuple[str, ...]
     mutated: frozenset[str]
     waits: bool
-    counted: bool
     random: bool
 
 
@@ -65,7 +65,6 @@ def describe(func: Any) -> Operator:
         arguments=tuple(a.name for a in schema.arguments),
         mutated=mutated,
         waits=name in families.HOST_WAITS,
-        counted=name not in families.READS,
         random=_is_random(func, schema),
     )
 
@@ -75,6 +74,8 @@ def _kind(name: str, schema: Any, mutated: frozenset[str]) -> Kind:
         return Kind.COPY
     if name in families.BIRTHS:
         return Kind.BIRTH
+    if name in families.READS:
+        return Kind.READ
     names = {a.name for a in schema.arguments}
     if "device" in names and name not in families.NOT_FACTORIES:
         return Kind.FACTORY

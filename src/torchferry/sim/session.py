@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -22,7 +21,7 @@ from torchferry.sim.tags import (
     nbytes_of,
     new_tag,
     set_tag,
-    storage_of,
+    storage_or_none,
     tag_of,
 )
 from torchferry.trace import Account, Event, Header
@@ -59,7 +58,8 @@ class Session:
         self.drawing_device = CPU
         #: What `torch.set_default_device` had set when the session began.
         self.default_device: Any = None
-        self.process = os.getpid()
+        #: True in a forked child: CUDA cannot be used there.
+        self.forked = False
         self.generators: dict[int, torch.Generator] = {}
         #: Above 0: tensors without a tag are not known to be the user's own CPU tensors.
         self.lenient = 0
@@ -113,15 +113,18 @@ class Session:
         """Device number of `device`; checks the index and that CUDA may be used here."""
         if device.type != "cuda":
             return CPU
-        self.check_process()
-        if device.index is None:
+        if self.forked:
+            self.check_process()
+        index = device.index
+        if index is None:
             return self.current_device
-        self.check_index(device.index)
-        return int(device.index)
+        if not 0 <= index < self.gpus:
+            self.check_index(index)
+        return int(index)
 
     def check_process(self) -> None:
         """Refuse a GPU in a forked child, as CUDA does once the parent has used it."""
-        if os.getpid() != self.process:
+        if self.forked:
             raise RuntimeError(
                 "Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
                 "multiprocessing, you must use the 'spawn' start method"
@@ -145,10 +148,8 @@ class Session:
         """Tag a tensor whose storage nothing else holds as born here on `device`."""
         frame = user_frame(2)
         code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-        try:
-            nbytes = storage_of(tensor).nbytes()
-        except (NotImplementedError, RuntimeError):
-            nbytes = 0
+        storage = storage_or_none(tensor)
+        nbytes = 0 if storage is None else storage.nbytes()
         try:
             set_tag(tensor, new_tag(device, nbytes, operator, code, lasti, self.memory))
         except OutOfMemory as full:
@@ -182,10 +183,8 @@ class Session:
         made, made_at, by = (code, lasti, "to") if origin is None else (
             origin.code, origin.lasti, origin.operator
         )  # fmt: skip
-        try:
-            nbytes = storage_of(out).nbytes()
-        except (NotImplementedError, RuntimeError):
-            nbytes = 0
+        storage = storage_or_none(out)
+        nbytes = 0 if storage is None else storage.nbytes()
         try:
             tag = new_tag(device, nbytes, by, made, made_at, self.memory)
         except OutOfMemory as full:

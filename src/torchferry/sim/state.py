@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,6 +25,15 @@ def current() -> Session:
 def running() -> Session | None:
     """The innermost running session, None where there is none."""
     return _sessions[-1] if _sessions else None
+
+
+def _in_child() -> None:
+    for session in _sessions:
+        session.forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def push(session: Session) -> None:

@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin
 
 from torchferry.sim.memory import Memory
 
@@ -18,16 +19,20 @@ CPU = -1
 #: Made inside an operator in C++, which knows only CPU options: takes the device it first meets.
 FLOATING = -2
 
-_storage_of: Any = torch._C.TensorBase.untyped_storage
+#: Storage of a tensor: C, fast. Raises one of NO_STORAGE for sparse, nested and lazy tensors.
+storage_of: Any = torch._C.TensorBase.untyped_storage
+NO_STORAGE = (NotImplementedError, RuntimeError, ValueError)
 
 
-def storage_of(tensor: Any) -> Any:
-    """The storage of a tensor, also of a lazy parameter, which refuses torch functions."""
+def storage_or_none(tensor: Any) -> Any | None:
+    """Storage of a tensor, also of a lazy parameter, which refuses torch functions; else None."""
     try:
-        return _storage_of(tensor)
-    except ValueError:
-        with torch._C.DisableTorchFunctionSubclass():
-            return _storage_of(tensor)
+        return storage_of(tensor)
+    except NO_STORAGE:
+        if not isinstance(tensor, UninitializedTensorMixin):
+            return None
+    with torch._C.DisableTorchFunctionSubclass():
+        return storage_of(tensor)
 
 
 #: Name of the attribute that holds the tag.
@@ -90,12 +95,15 @@ def tag_of(tensor: Any) -> HostTag | None:
     """Tag of `tensor`'s storage, or of the tensor where it has none."""
     try:
         return storage_of(tensor)._ferry
-    except (NotImplementedError, RuntimeError, AttributeError):
+    except (*NO_STORAGE, AttributeError):
         return tag_without_storage(tensor)
 
 
 def tag_without_storage(tensor: Any) -> HostTag | None:
-    """Tag of a tensor without a storage: sparse, nested, or wrapped by torch.func."""
+    """Tag of a tensor without a storage at hand: sparse, nested, lazy, wrapped by torch.func."""
+    storage = storage_or_none(tensor)
+    if storage is not None:
+        return storage._ferry  # type: ignore[no-any-return]
     tag = getattr(tensor, ATTRIBUTE, None)
     if tag is not None:
         return tag
@@ -119,12 +127,13 @@ def device_number(tensor: Any) -> int:
 
 def set_tag(tensor: Any, tag: HostTag) -> None:
     """Tag `tensor`'s storage; where it has none, the tensor itself and the parts inside."""
-    try:
-        storage_of(tensor)._ferry = tag
-    except (NotImplementedError, RuntimeError):
-        setattr(tensor, ATTRIBUTE, tag)
-        for part in _sparse_parts(tensor):
-            set_tag(part, HostTag(tag.device, 0, tag.operator, tag.code, tag.lasti))
+    storage = storage_or_none(tensor)
+    if storage is not None:
+        storage._ferry = tag
+        return
+    setattr(tensor, ATTRIBUTE, tag)
+    for part in _sparse_parts(tensor):
+        set_tag(part, HostTag(tag.device, 0, tag.operator, tag.code, tag.lasti))
 
 
 _DEVICES: dict[int, torch.device] = {CPU: torch.device("cpu"), FLOATING: torch.device("cpu")}
@@ -143,9 +152,8 @@ def tag_results(
 ) -> int:
     """Tag every untagged tensor in `out`; returns the bytes of all of them."""
     if isinstance(out, torch.Tensor):
-        try:
-            storage = storage_of(out)
-        except (NotImplementedError, RuntimeError):
+        storage = storage_or_none(out)
+        if storage is None:
             return _tag_without_storage(out, device, operator, code, lasti, memory)
         if storage._ferry is None:
             nbytes: int = storage.nbytes()
@@ -184,7 +192,7 @@ def nbytes_of(tensor: Any) -> int:
     """Bytes of a tensor's elements; of its parts for a sparse one."""
     try:
         return int(tensor.nbytes)
-    except (NotImplementedError, RuntimeError):
+    except NO_STORAGE:
         return sum(nbytes_of(part) for part in _sparse_parts(tensor))
 
 

@@ -16,6 +16,7 @@ from torchferry.sim.state import number_of
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
+    NO_STORAGE,
     HostTag,
     device_named,
     device_number,
@@ -37,7 +38,7 @@ _originals: dict[str, Any] = {}
 def device(self: Tensor) -> torch.device:
     try:
         tag = storage_of(self)._ferry
-    except (NotImplementedError, RuntimeError):
+    except NO_STORAGE:
         tag = tag_without_storage(self)
     if tag is None or tag.device < 0:
         return _device(self)
@@ -261,7 +262,7 @@ def get_grad(self: Tensor) -> Tensor | None:
     if grad is not None:
         try:
             tag = storage_of(grad)._ferry
-        except (NotImplementedError, RuntimeError):
+        except NO_STORAGE:
             return grad
         if tag is None or tag.device == FLOATING:
             land(grad, device_number(self))

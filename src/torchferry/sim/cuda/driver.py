@@ -188,10 +188,8 @@ def install(patcher: Patcher) -> None:
 
 
 def _in_bad_fork() -> bool:
-    import os
-
     session = state.running()
-    return session is not None and os.getpid() != session.process
+    return session is not None and session.forked
 
 
 def _mem_get_info(device: Any = None) -> tuple[int, int]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 #: Operators of PyTorch itself; those of other libraries are looked into.
 NAMESPACES = frozenset({"aten", "prim", "prims", "quantized", "mkldnn", "onednn", "inductor"})
 
+#: Operators that are no computing: marks of the profiler.
+UNSEEN = frozenset({"profiler"})
+
 #: Legal across devices: the result stays where the first argument is.
 COPIES = frozenset({"copy_"})
 
