@@ -8,6 +8,7 @@ joined, unknown values stay unknown. The result is the placement graph and a lis
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .graph import Graph
@@ -90,6 +91,7 @@ class Interp:
         self.events: list[Event] = []  #: all calls, when the code is checked as it stands
         self.meetings: list[Clash] = []  #: host tensors of different origin that meet in functions
         self.stack: tuple[Any, ...] = ()
+        self.default_dev = 1  #: where factories make tensors (CPU, or UNSURE once that was changed)
         self.graph_off = 0  #: no_grad and inference_mode around
         self.exploring = False  #: in code that nothing in the file calls
         #: where a name is bound to a device: (function or None, name, statement, bits)
@@ -307,4 +309,4 @@ class Interp:
 
 
 _GRAPH_OFF = frozenset("torch.no_grad no_grad torch.inference_mode inference_mode".split())
-BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+BUILTINS = frozenset(dir(builtins))

@@ -91,6 +91,8 @@ def birth(
         graph.want_device(var, ANCHOR)
     if why is None:
         why = Why(text, node, ip.frame.unit)
+    if dev == CPU and how != "placed" and not ip.migrating:
+        dev = ip.default_dev
     return Tensor(var, dev, flags, why)
 
 
@@ -121,13 +123,15 @@ def tensors_in(ip: Interp, operands: list[Operand]) -> list[tuple[Tensor, Any]]:
 def _parts(seq: Seq, expr: Any) -> list[Operand]:
     items = seq.state["items"]
     if items is not None:
-        display = seq.nodes if seq.nodes is not None and len(seq.nodes) == len(items) else None
+        display: list[Any] | None = seq.nodes
+        if display is not None and len(display) != len(items):
+            display = None
         if isinstance(expr, (ast.Tuple, ast.List)) and len(expr.elts) == len(items):
             display = expr.elts
         inserted = seq.state.get("inserts", ())
         if display is None and len(inserted) == len(items):
             return list(inserted)
-        return list(zip(items, display or [None] * len(items)))
+        return list(zip(items, display or [None] * len(items), strict=False))
     inserted = seq.state.get("inserts", ())
     if inserted:
         return list(inserted)
@@ -158,7 +162,7 @@ def meet(
     graph = ip.graph
     if not ip.migrating:
         found = [(live(t), e) for t, e in found]
-        flags |= _carried(ip, found, op, compute, owner)
+        flags |= _carried(ip, node, found, op, compute, owner)
     dev = _clash(ip, node, found, op, elementwise, place_dev, owner)
     strict = [(t, e) for t, e in found if not (elementwise and t.flags & SCALAR)]
     if not strict and place is None:
@@ -216,7 +220,9 @@ def live(tensor: Tensor) -> Tensor:
 _WHOLE = frozenset("matmul bmm mm add sub mul mv dot neg abs sum max min bitwise_and".split())
 
 
-def _carried(ip: Interp, found: list[Any], op: str, compute: bool, owner: Any) -> int:
+def _carried(
+    ip: Interp, node: Any, found: list[Any], op: str, compute: bool, owner: Any
+) -> int:
     """What a result inherits: that it depends on a model, holds a graph, is of integers."""
     union, common = 0, INTEGER | DOUBLE
     for tensor, _ in found:
@@ -229,6 +235,8 @@ def _carried(ip: Interp, found: list[Any], op: str, compute: bool, owner: Any) -
         carried &= ~GRAPH
     if compute:
         carried |= COMPUTED
+        if common & INTEGER and op in _PRODUCTS and found:
+            ip.note("integer-product", node, op, found[0][0].dev, ip.frame, ip.exploring)
         if op not in _WHOLE:
             common &= ~INTEGER
     elif op in _CASTS or op == "type":
@@ -236,6 +244,7 @@ def _carried(ip: Interp, found: list[Any], op: str, compute: bool, owner: Any) -
     return carried | common
 
 
+_PRODUCTS = frozenset("matmul bmm mm mv dot addmm baddbmm addmv linear".split())
 _CASTS = {
     "float": 0, "half": 0, "bool": 0, "double": DOUBLE, "long": INTEGER, "int": INTEGER,
     "short": INTEGER, "byte": INTEGER, "char": INTEGER,
@@ -265,11 +274,10 @@ def _clash(
         if certain:
             ip.clash("mixed", node, op, [found, place_dev], owner)
             return ACCEL
-    if bits == CPU and not ip.migrating and not ip.exploring and len(found) > 1:
-        if ip.stack:
-            meeting = Clash("host", node, ip.frame.unit, op, [found, place_dev])
-            meeting.frame, meeting.stack, meeting.owner = ip.frame, ip.stack, owner
-            ip.meetings.append(meeting)
+    if bits == CPU and not ip.migrating and not ip.exploring and len(found) > 1 and ip.stack:
+        meeting = Clash("host", node, ip.frame.unit, op, [found, place_dev])
+        meeting.frame, meeting.stack, meeting.owner = ip.frame, ip.stack, owner
+        ip.meetings.append(meeting)
     return ACCEL if bits & ACCEL and bits & CPU and ip.migrating else bits
 
 
@@ -348,8 +356,8 @@ def _border_of_seq(ip: Interp, node: Any, seq: Seq, expr: Any, what: str) -> Non
     if items is not None and isinstance(expr, (ast.Tuple, ast.List)):
         display = expr.elts if len(expr.elts) == len(items) else None
     if display is not None:
-        for item, part in zip(items, display):
-            border(ip, node, item, part, what)
+        for item, shown in zip(items, display, strict=False):
+            border(ip, node, item, shown, what)
         return
     parts = [v for v, _ in _parts(seq, None)]
     graph = ip.graph

@@ -13,12 +13,15 @@ from .state import MISSING
 from .subscripts import set_item_operator
 from .values import (
     ACCEL,
+    CPU,
     HOST,
     NONE,
     UNKNOWN,
+    UNSURE,
     Bound,
     Class,
     Const,
+    Device,
     Ext,
     Func,
     Inst,
@@ -50,12 +53,12 @@ def _assign(ip: Interp, node: ast.Assign) -> bool:
         and value.state["items"] is not None
         and len(value.state["items"]) == len(first.elts)
     ):
-        for target, item in zip(first.elts, value.state["items"]):
+        for target, item in zip(first.elts, value.state["items"], strict=False):
             assign(ip, target, item, node)
         return False
-    if type(value) is Tensor and ip.migrating and type(first) is ast.Name and len(targets) == 1:
-        if type(node.value) is not ast.Name:
-            value = named(ip, value, node.value, node)
+    one_name = type(first) is ast.Name and len(targets) == 1
+    if type(value) is Tensor and ip.migrating and one_name and type(node.value) is not ast.Name:
+        value = named(ip, value, node.value, node)
     for target in targets:
         assign(ip, target, value, node)
     return False
@@ -71,10 +74,14 @@ def _aug_assign(ip: Interp, node: ast.AugAssign) -> bool:
     right = used(ip.eval(node.value))
     target = node.target
     if isinstance(target, ast.Subscript):
+        if not ip.migrating:
+            ip.note("augmented", node, None, right, ip.frame, ip.depth, ip.exploring)
         set_item_operator(ip, target, right, node.value)
         return False
     load = ast.copy_location(_load(target), target)
     left = used(ip.eval(load))
+    if not ip.migrating:
+        ip.note("augmented", node, left, right, ip.frame, ip.depth, ip.exploring)
     if isinstance(left, Tensor):
         # in place: the left tensor stays where it is
         written(ip, left)
@@ -145,6 +152,8 @@ def _for(ip: Interp, node: Any) -> bool:
     if item is None:
         item = part_of(ip, iterable)
 
+    if not ip.migrating:
+        ip.note("loop", node, iterable, item, ip.frame, ip.exploring)
     each = _objects(iterable)
     if each is not None:
         # a list of different objects (layers): each has its turn, in order
@@ -171,7 +180,7 @@ def _objects(iterable: Any) -> list[Any] | None:
             inner = items[0].state["items"]
             if not inner or not any(isinstance(v, _OBJECTS) for v in inner):
                 return None
-            return items if len(items) <= 24 else None  # type: ignore[no-any-return]
+            return items if len(items) <= 24 else None
     elif isinstance(iterable, Inst) and iterable.kind == "module" and iterable.cls is None:
         items = [v for v in iterable.attrs.values() if isinstance(v, _OBJECTS)]
     if not items or len(items) > 24 or not all(isinstance(v, _OBJECTS) for v in items):
@@ -198,12 +207,24 @@ def _with(ip: Interp, node: Any) -> bool:
         value = ip.eval(item.context_expr)
         if item.optional_vars is not None:
             assign(ip, item.optional_vars, value, node)
-    off = not ip.migrating and any(graph_off(ip, item.context_expr) for item in node.items)
+    if ip.migrating:
+        return ip.exec_block(node.body)
+    off = any(graph_off(ip, item.context_expr) for item in node.items)
+    default = ip.default_dev
+    if any(places(ip, item.context_expr) for item in node.items):
+        ip.default_dev = UNSURE
     ip.graph_off += off
     try:
         return ip.exec_block(node.body)
     finally:
         ip.graph_off -= off
+        ip.default_dev = default
+
+
+def places(ip: Interp, node: Any) -> bool:
+    """Whether a context manager is a device that tensors are made on."""
+    value = ip.eval(node) if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) else None
+    return isinstance(value, Device) and value.bits != CPU
 
 
 def graph_off(ip: Interp, node: Any) -> bool:

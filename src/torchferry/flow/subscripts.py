@@ -113,6 +113,13 @@ def _of_seq(ip: Interp, seq: Seq, index: Value, node: ast.Subscript) -> Value:
     return part_of(ip, seq)
 
 
+def position_in(items: list[Value], index: Value) -> int | None:
+    """The known index of an item that is there; None for others."""
+    if isinstance(index, Const) and isinstance(index.value, int):
+        return index.value if -len(items) <= index.value < len(items) else None
+    return None
+
+
 def _plain_slice(node: ast.Slice) -> bool:
     return all(
         p is None or (isinstance(p, ast.Constant) and isinstance(p.value, int))
@@ -144,9 +151,9 @@ def _of_instance(ip: Interp, inst: Inst, index: Value, node: ast.Subscript) -> V
 
     if inst.kind == "module" and inst.cls is None:
         children = child_modules(inst)
-        if isinstance(index, Const) and isinstance(index.value, int) and children:
-            if -len(children) <= index.value < len(children):
-                return children[index.value]
+        place = position_in(children, index)
+        if place is not None:
+            return children[place]
         if isinstance(index, Const) and isinstance(index.value, str):
             return inst.attrs.get(index.value, UNKNOWN)
         result: Any = None
@@ -163,6 +170,8 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
     index = ip.eval(target.slice)
     if isinstance(base, Tensor):
         written(ip, base)
+        if not ip.migrating and isinstance(value, Tensor):
+            ip.note("set-item", target, base, value, ip.frame, ip.exploring)
         index_edges(ip, target, base, index, target.slice)
         if isinstance(value, Tensor) and tensors_in(ip, [(index, None)]):
             u, v = ip.graph.find(value.var), ip.graph.find(base.var)
@@ -193,12 +202,12 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
 
 def _set_in_seq(ip: Interp, base: Seq, index: Value, value: Value) -> None:
     items = base.state["items"]
-    if items is not None and isinstance(index, Const) and isinstance(index.value, int):
-        if -len(items) <= index.value < len(items):
-            new = list(items)
-            new[index.value] = value
-            ip.trail.set(base.state, "items", new)
-            return
+    place = None if items is None else position_in(items, index)
+    if place is not None:
+        new = list(items)
+        new[place] = value
+        ip.trail.set(base.state, "items", new)
+        return
     ip.trail.set(base.state, "elem", join_optional(ip, element(ip, base), value))
     ip.trail.set(base.state, "items", None)
 

@@ -137,20 +137,17 @@ def call_tensor_method(
         if name == "item" and not ip.migrating:
             ip.note("item", node, tensor, ip.depth, ip.frame.unit)
         return HOST
-    receiver = node.func.value if isinstance(node, ast.Call) and isinstance(
-        node.func, ast.Attribute
-    ) else None  # fmt: skip
+    receiver = _receiver(node)
     if name in NEW:
         return _new(ip, tensor, args, kwargs, node)
     if name in COPYING:
         return tensor
     operands = [(v, e) for v, e, _ in args] + [(k[0], k[1]) for k in kwargs.values()]
     generator = kwargs["generator"][0] if "generator" in kwargs else None
-    if isinstance(generator, Inst) and generator.kind == "generator":
-        if generator.state.get("dev", CPU) == CPU:
-            border(ip, node, tensor, receiver, "a generator of the CPU")
-            if not name.endswith("_"):
-                return birth(ip, node, "append")
+    if drawn_on_host(generator):
+        border(ip, node, tensor, receiver, "a generator of the CPU")
+        if not name.endswith("_"):
+            return birth(ip, node, "append")
     plain = name.rstrip("_") if not name.startswith("__") else name
     elementwise = plain in ELEMENTWISE
     if name.endswith("_") and not name.endswith("__"):
@@ -176,6 +173,21 @@ def call_tensor_method(
         ip, node, [(tensor, receiver), *operands], plain, compute=plain not in MOVEMENT,
         elementwise=elementwise, flags=flags,
     )  # fmt: skip
+
+
+def _receiver(node: Any) -> ast.expr | None:
+    """`x` of the call `x.name(...)`."""
+    func = node.func if isinstance(node, ast.Call) else None
+    return func.value if isinstance(func, ast.Attribute) else None
+
+
+def drawn_on_host(generator: Value | None) -> bool:
+    """Whether it is a generator of the host."""
+    return (
+        isinstance(generator, Inst)
+        and generator.kind == "generator"
+        and generator.state.get("dev", CPU) == CPU
+    )
 
 
 def _to(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
@@ -235,7 +247,11 @@ def _type(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], n
 
 def _type_as(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
     if args and isinstance(args[0][0], Tensor):
-        return moved(ip, tensor, args[0][0], node)
+        made = moved(ip, tensor, args[0][0], node)
+        if not ip.migrating and tensor.dev == ACCEL and made.dev == CPU:
+            why = Why("cast to a CPU type here", node, ip.frame.unit, tensor.why)
+            return Tensor(made.var, made.dev, made.flags, why)
+        return made
     return tensor
 
 
@@ -246,7 +262,7 @@ def _new(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], no
 
 
 def _where(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
-    operands: list[Any] = [(tensor, node.func.value if isinstance(node, ast.Call) else None)]
+    operands: list[Any] = [(tensor, _receiver(node))]
     return meet(ip, node, operands + [(v, e) for v, e, _ in args], "where", elementwise=True)
 
 
@@ -305,4 +321,4 @@ def edge_cost(ip: Interp) -> int:
     return USE * ip.weight
 
 
-__all__ = ["Class", "Inst", "PARAM", "call_tensor_method", "device_bits", "moved"]
+__all__ = ["PARAM", "Class", "Inst", "call_tensor_method", "device_bits", "moved"]

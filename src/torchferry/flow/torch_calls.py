@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 def call_torch(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     """`torch.name(...)`."""
+    if name in _DEFAULTS and not ip.migrating:
+        ip.default_dev = UNSURE
     special = _SPECIAL.get(name)
     if special is not None:
         return special(ip, args, kwargs, node)  # type: ignore[no-any-return]
@@ -71,6 +73,8 @@ def call_torch(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], n
     return _operator(ip, name, args, kwargs, node)
 
 
+#: change where factories make tensors
+_DEFAULTS = ("torch.set_default_device", "torch.set_default_tensor_type")
 _QUIET = frozenset(
     "cuda backends utils jit onnx hub multiprocessing distributed profiler version mps xpu amp "
     "autograd accelerator random overrides fx compiler export ao quantization".split()
@@ -160,7 +164,7 @@ def _factory(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], nod
             ip.graph.same(made.var, 0 if bits == ACCEL else HOST_NODE)
             return Tensor(0 if bits == ACCEL else HOST_NODE, bits, flags, made.why)
     how = "factory"
-    if "**" in kwargs or any(s for _, _, s in args) and name not in _STAR_FINE:
+    if "**" in kwargs or (any(s for _, _, s in args) and name not in _STAR_FINE):
         how = "append"
     if "generator" in kwargs and kwargs["generator"][0] is not NONE:
         how = "append"  # drawn where the generator is, then moved
@@ -280,9 +284,10 @@ def _load(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Val
 def _saved_value(ip: Interp, made: Tensor) -> Value | None:
     """What the program itself saves is what it loads, when it is all of one kind."""
     saved = ip.saved
-    if saved and all(isinstance(v, Inst) and v.kind == "module" for v in saved):
-        first = saved[0]
-        if any(v.cls is not first.cls or v.ext != first.ext for v in saved):
+    modules = [v for v in saved if isinstance(v, Inst) and v.kind == "module"]
+    if saved and len(modules) == len(saved):
+        first = modules[0]
+        if any(v.cls is not first.cls or v.ext != first.ext for v in modules):
             return None
         copy = Inst(first.cls, first.ext, "module", first.node)
         copy.attrs.update(first.attrs)

@@ -1,0 +1,1 @@
+"""Tensors born on the host."""

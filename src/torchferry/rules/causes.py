@@ -1,0 +1,448 @@
+"""From a clash to its cause: which of the two tensors is at fault, and where it should change.
+
+Each clash of the flow gets exactly one rule by name; the rules give words, proof and fix. The
+culprit is the value on the host: what a program moved, it meant to move.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torchferry.flow.values import (
+    ACCEL,
+    BUFFER,
+    COMPUTED,
+    CPU,
+    PARAM,
+    Copied,
+    Func,
+    Inst,
+    Kept,
+    OfModule,
+    Tensor,
+    Why,
+)
+
+from .context import Context, tensors_of
+from .modules import ModuleHistory, class_name, is_loss, is_metric, listed_in, root_of
+
+if TYPE_CHECKING:
+    from torchferry.flow.interp import Clash
+
+RANDOM = frozenset("rand randn randint randperm normal bernoulli multinomial".split())
+_RNN = frozenset("LSTM GRU RNN LSTMCell GRUCell RNNCell".split())
+_INDEX_OPS = frozenset(
+    "gather scatter scatter_add index_select take take_along_dim index_add index_copy index_fill "
+    "scatter_reduce repeat_interleave".split()
+)
+_LABEL = re.compile(r"(?i)(label|target|tag|gold|truth|^y|_y\b|^t$|cls|class)")
+_FACTORY = "made on the CPU here"
+_HOST_TEXTS = (_FACTORY, "made from host memory here")
+
+
+@dataclass(slots=True)
+class Cause:
+    """Why two devices met. `node` is where the finding stands, `expr` what a move would mend."""
+
+    rule: str
+    node: Any
+    clash: Clash
+    tensor: Tensor | None = None
+    expr: Any = None
+    partner: Any = None
+    module: Inst | None = None
+    moved_back: Any = None
+    extra: list[tuple[Any, str]] = field(default_factory=list)
+
+
+class Causes:
+    """All causes of a document, sorted by rule; made once for all rules."""
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.history = ModuleHistory(ctx)
+        self.by_rule: dict[str, list[Cause]] = {}
+        self.discarded = _discarded(ctx)
+        seen: set[tuple[str, int]] = set()
+        for clash in ctx.ip.clashes:
+            if clash.unit.doc is not ctx.doc:
+                continue
+            for cause in self._causes(clash):
+                key = (cause.rule, id(cause.node))
+                if key not in seen:
+                    seen.add(key)
+                    self.by_rule.setdefault(cause.rule, []).append(cause)
+
+    def _causes(self, clash: Clash) -> list[Cause]:
+        if clash.kind in ("border", "border-list"):
+            return [self._border(clash)]
+        found, place_dev = clash.parties
+        if clash.kind == "index":
+            (base, _), (_, part) = found
+            return [self._index(clash, base, part)]
+        partner = next((e for t, e in found if t.dev == ACCEL and e is not None), None)
+        if self._in_hook(clash):
+            tensor = next((t for t, _ in found if t.dev == CPU), None)
+            return [Cause("hook-closure-device", clash.node, clash, tensor)]
+        if clash.owner is not None and place_dev == CPU:
+            return [self._module(clash, clash.owner, found)]
+        causes = []
+        for tensor, expr in found:
+            if tensor.dev != CPU:
+                continue
+            cause = self._tensor(clash, tensor, expr, found)
+            cause.partner = cause.partner or partner
+            causes.append(cause)
+        return causes
+
+    # ---- modules
+
+    def _module(self, clash: Clash, inst: Inst, found: list[Any]) -> Cause:
+        """A module on the host met data on the device."""
+        ctx, root = self.ctx, root_of(inst)
+        data = next((e for t, e in found if t.dev == ACCEL), None)
+        cause = Cause("model-not-moved", clash.node, clash, module=root, expr=data)
+        back = self.history.moved_back(inst)
+        if back is not None:
+            cause.rule, cause.moved_back = "model-moved-back", back
+            return cause
+        function = ctx.function(inst.node)
+        if getattr(function, "name", "") == "forward" and ctx.class_of(inst.node) is not None:
+            cause.rule, cause.node = "layer-built-in-forward", inst.node
+            return cause
+        holder = listed_in(ctx, inst)
+        if holder is not None:
+            cause.rule, cause.node = "unregistered-module-list", holder
+            return cause
+        if self.history.added_late(inst):
+            cause.rule, cause.node = "layer-added-after-move", inst.node
+            return cause
+        if is_loss(root):
+            cause.rule, cause.node = "loss-module-not-moved", root.node
+        elif is_metric(root):
+            cause.rule, cause.node = "metric-device", root.node
+        elif not self.history.ever_moved(root) and root.node is not None:
+            cause.node = root.node
+        if not isinstance(cause.node, ast.expr) or id(cause.node) not in ctx.parents:
+            cause.node = clash.node
+        return cause
+
+    # ---- tensors
+
+    def _tensor(self, clash: Clash, tensor: Tensor, expr: Any, found: list[Any]) -> Cause:
+        ctx, why = self.ctx, tensor.why
+        cause = Cause("mixed-devices", clash.node, clash, tensor, expr)
+        if type(why) is OfModule and tensor.flags & (PARAM | BUFFER):
+            if why.inst.ext.endswith("Loss"):
+                cause.rule, cause.node, cause.module = "loss-weight-on-cpu", why.inst.node, why.inst
+                return cause
+            return self._module(clash, why.inst, found)
+        chain = ctx.chain(tensor)
+        copied = next((w for w in chain if type(w) is Copied), None)
+        if copied is not None:
+            return self._copied(cause, copied)
+        if type(why) is OfModule:
+            return self._module(clash, why.inst, found)
+        hard = self._hard_coded(clash, found)
+        if hard is not None:
+            cause.rule, cause.node = "hard-coded-cuda", hard
+            return cause
+        last = why
+        if type(last) is Kept and not tensor.flags & COMPUTED:
+            self._kept(cause, last, tensor)
+            if cause.rule != "mixed-devices":
+                return cause
+        born = chain[0] if chain else None
+        newest = next((w for w in reversed(chain) if type(w) is not Kept), None)
+        if newest is not None and newest.text.startswith("cast to a CPU type"):
+            cause.rule, cause.node = "cast-moves-back", newest.node
+            return cause
+        if newest is not None and newest.text.startswith("moved to the CPU"):
+            cause.rule = "tensor-moved-back"
+            return cause
+        if born is not None:
+            self._born(cause, born, newest or born, found)
+        return cause
+
+    def _hard_coded(self, clash: Clash, found: list[Any]) -> Any:
+        """The call that put the other side on the GPU, where nothing else in the program is."""
+        if self.history.moved_nodes:
+            return None
+        for tensor, _ in found:
+            newest = tensor.why
+            if tensor.dev == ACCEL and newest is not None and self.ctx.function(newest.node):
+                if is_literal_move(newest.node):
+                    return newest.node
+        return None
+
+    def _copied(self, cause: Cause, copied: Copied) -> Cause:
+        node = copied.node
+        owner = None
+        for call, unit, _ in copied.stack:
+            if unit.doc is self.ctx.doc:
+                node = call
+                break
+        event = self.ctx.event_at.get(id(node))
+        if event is not None and isinstance(event.result, Inst) and event.result.cls is not None:
+            owner = event.result.cls
+        stepping = owner is not None and owner.find("step") is not None
+        cause.rule = "optimizer-before-move" if stepping else "ema-device"
+        cause.node = node
+        return cause
+
+    def _kept(self, cause: Cause, kept: Kept, tensor: Tensor) -> None:
+        """A plain attribute of a module, or of another object."""
+        inst = kept.inst
+        if inst.kind != "module" or inst.cls is None:
+            return
+        stores = self.ctx.ip.attr_sets.get((id(inst.cls.node), kept.attr), [])
+        if tensor.flags & PARAM:
+            return
+        outside = [s for s in stores if _method_of(s) not in ("__init__", "")]
+        if outside:
+            cause.rule = "stale-cache-device"
+            cause.extra = [(s[1], f"{kept.attr} is stored here") for s in outside if s[1] is not None]
+            return
+        node = next((s[1] for s in stores if s[1] is not None), None)
+        if node is None and kept.before is not None:
+            node = self.ctx.statement(kept.before.node)
+        if node is not None and id(node) in self.ctx.parents:
+            cause.rule, cause.node = "unregistered-tensor-attribute", node
+
+    def _born(self, cause: Cause, born: Why, newest: Why, found: list[Any]) -> None:
+        """A tensor that was made on the host and never moved."""
+        ctx, clash, tensor = self.ctx, cause.clash, cause.tensor
+        assert tensor is not None
+        listed = self._parameter_list(tensor, born)
+        if listed is not None:
+            cause.rule, cause.node = "unregistered-param-list", listed
+            return
+        discarded = self.discarded.get(id(born.node))
+        if discarded is not None:
+            cause.rule, cause.node = "to-result-discarded", discarded
+            return
+        birthplace = ctx.function(born.node)
+        if birthplace is not None and self._frozen_default(born.node, birthplace):
+            cause.rule, cause.node = "default-arg-frozen", birthplace
+            return
+        passed = self.passed_at(clash, born)
+        owner = clash.owner
+        if clash.op in _RNN and tensor is not found[0][0]:
+            cause.rule = "rnn-hidden-on-cpu"
+            if self.is_factory(born):
+                cause.node = born.node
+            return
+        if passed is not None:
+            cause.node = passed
+            cause.rule = self._data_rule(cause, passed, found)
+            cause.expr = self._argument(passed, born) or (cause.expr if passed is clash.node else None)
+            return
+        if owner is not None and is_loss(owner) and tensor is not found[0][0]:
+            cause.rule = "label-not-moved"
+            return
+        if self.is_factory(born) and birthplace is not None and not _entry(birthplace):
+            inside = ctx.function(clash.node) is birthplace
+            if clash.op.startswith(("gather", "index_select", "scatter")) and not inside:
+                cause.rule = "gather-index-device"
+                return
+            if clash.op.lower() == "embedding" and not inside:
+                cause.rule = "embedding-index-device"
+                return
+            cause.rule, cause.node = self.birth_rule(born), born.node
+            if clash.parties[1] == CPU and cause.rule == "factory-in-forward":
+                cause.rule = "accumulator-on-cpu"
+            return
+        cause.rule = self._by_operator(cause, found)
+
+    def _by_operator(self, cause: Cause, found: list[Any]) -> str:
+        """What is known by the operator alone: both sides are data."""
+        clash = cause.clash
+        if clash.op in _INDEX_OPS:
+            return "gather-index-device"
+        first = found[0][0] if found else None
+        if clash.op.lower() in ("embedding", "embeddingbag"):
+            return "embedding-index-device" if clash.stack else "input-not-moved"
+        if clash.op.endswith(("loss", "entropy", "Loss")) or clash.op == "loss":
+            return "label-not-moved" if cause.tensor is not first else "input-not-moved"
+        if clash.owner is not None:
+            return "input-not-moved"
+        if clash.parties[1] == CPU:
+            return "accumulator-on-cpu"
+        return "mixed-devices"
+
+    def _data_rule(self, cause: Cause, passed: Any, found: list[Any]) -> str:
+        if passed is cause.clash.node:
+            return self._by_operator(cause, found)
+        name = ""
+        expr = self._argument(passed, self.ctx.chain(cause.tensor)[0]) if cause.tensor else None
+        if expr is not None:
+            name = self.ctx.source(expr)
+        return "label-not-moved" if _LABEL.search(name) else "input-not-moved"
+
+    def _argument(self, call: Any, born: Why) -> Any:
+        """The argument of a call that carries the tensor born there."""
+        event = self.ctx.event_at.get(id(call))
+        if event is None:
+            return None
+        for value, expr, starred in [*event.args, *event.kwargs.values()]:
+            if expr is None or starred:
+                continue
+            if isinstance(value, Tensor) and self._carries(value, born):
+                return expr
+        return None
+
+    def _carries(self, tensor: Tensor, born: Why) -> bool:
+        return any(w.node is born.node for w in self.ctx.chain(tensor)) and tensor.dev != ACCEL
+
+    def passed_at(self, clash: Clash, born: Why, dev: int = CPU) -> Any:
+        """The outermost call on the way to the clash that was given the tensor; else None."""
+        for call, unit, _ in clash.stack:
+            event = self.ctx.event_at.get(id(call))
+            if event is None or unit.doc is not self.ctx.doc:
+                continue
+            for value, _, _ in [*event.args, *event.kwargs.values()]:
+                for tensor in tensors_of(value):
+                    if tensor.dev == dev and any(
+                        w.node is born.node for w in self.ctx.chain(tensor)
+                    ):
+                        return call
+        return None
+
+    # ---- births
+
+    def is_factory(self, why: Why) -> bool:
+        """Whether a tensor was made by a call in this file, on the host for certain."""
+        return why.text in _HOST_TEXTS and isinstance(why.node, ast.Call)
+
+    def birth_rule(self, born: Why) -> str:
+        """The rule for a tensor that a function makes on the host."""
+        last = _called_name(born.node)
+        if last.endswith("Tensor"):
+            return "legacy-constructor"
+        if last in RANDOM:
+            return "noise-on-cpu"
+        return "factory-in-forward"
+
+    def _frozen_default(self, node: Any, function: Any) -> bool:
+        if not isinstance(node, ast.Call) or isinstance(function, ast.Lambda):
+            return False
+        given = next((k.value for k in node.keywords if k.arg == "device"), None)
+        if not isinstance(given, ast.Name):
+            return False
+        spec = function.args
+        names = [a.arg for a in (*spec.posonlyargs, *spec.args)][-len(spec.defaults) :]
+        return bool(spec.defaults) and given.id in names
+
+    def _parameter_list(self, tensor: Tensor, born: Why) -> Any:
+        """The statement that stores a parameter in a plain list of a module."""
+        if not tensor.flags & PARAM:
+            return None
+        for sets in self.ctx.ip.attr_sets.values():
+            for value, stmt, _, _ in sets:
+                if isinstance(value, Tensor) or stmt is None:
+                    continue
+                for inner in tensors_of(value):
+                    if inner.flags & PARAM and inner.why is not None and inner.why.node is born.node:
+                        return stmt
+        return None
+
+    # ---- borders and indices
+
+    def _index(self, clash: Clash, base: Tensor, part: Any) -> Cause:
+        return Cause("index-device", clash.node, clash, base, part)
+
+    def _border(self, clash: Clash) -> Cause:
+        tensor, expr = clash.parties
+        cause = Cause("implicit-numpy", clash.node, clash, tensor, expr)
+        if clash.op in ("numpy()", "PIL"):
+            cause.rule = "numpy-on-cuda"
+            return cause
+        if clash.op.startswith("pack_padded"):
+            cause.rule = "packed-lengths-on-cuda"
+            return cause
+        if clash.op.startswith("a generator"):
+            cause.rule = "generator-device"
+            return cause
+        chain = self.ctx.chain(tensor)
+        if chain and clash.stack:
+            passed = self.passed_at(clash, chain[-1], ACCEL) or self.passed_at(clash, chain[0], ACCEL)
+            if passed is not None:
+                cause.node, cause.expr = passed, None
+                cause.extra = [(clash.node, "converted to numpy here")]
+        return cause
+
+    def _in_hook(self, clash: Clash) -> bool:
+        return any(
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr == "register_hook"
+            for call, _, _ in clash.stack
+        )
+
+
+def is_literal_move(node: Any) -> bool:
+    """`.cuda()`, or a call that names the accelerator in a string."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        return True
+    words = [*node.args, *[k.value for k in node.keywords]]
+    return any(
+        isinstance(w, ast.Constant) and isinstance(w.value, str) and w.value.startswith("cuda")
+        for w in words
+    )
+
+
+def _discarded(ctx: Context) -> dict[int, Any]:
+    """id(birth) of tensors -> the call whose moved result is thrown away."""
+    found: dict[int, Any] = {}
+    for event in discarded_moves(ctx):
+        for why in ctx.chain(event.func.receiver):
+            found.setdefault(id(why.node), event.node)
+    return found
+
+
+def discarded_moves(ctx: Context) -> list[Any]:
+    """Moves of tensors to the accelerator that stand alone as a statement."""
+    return [
+        event
+        for event in ctx.methods("to", "cuda")
+        if isinstance(event.func.receiver, Tensor)
+        and isinstance(ctx.parents.get(id(event.node)), ast.Expr)
+    ]
+
+
+def causes(ctx: Context, rule: str) -> list[Cause]:
+    """The causes that belong to a rule."""
+    known: Causes | None = getattr(ctx, "_causes", None)
+    if known is None:
+        known = Causes(ctx)
+        ctx._causes = known  # type: ignore[attr-defined]
+    return known.by_rule.get(rule, [])
+
+
+def all_causes(ctx: Context) -> Causes:
+    """The analysis of causes of a document."""
+    causes(ctx, "")
+    return ctx._causes  # type: ignore[attr-defined,no-any-return]
+
+
+def _called_name(call: ast.Call) -> str:
+    func = call.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def _entry(function: Any) -> bool:
+    """A function that stands for the program itself: its tensors are data."""
+    return getattr(function, "name", "") in ("main", "run", "train", "__init__", "setup")
+
+
+def _method_of(stored: Any) -> str:
+    func = stored[3].func
+    return func.name if isinstance(func, Func) else ""
+
+
+__all__ = ["Cause", "Causes", "all_causes", "causes", "class_name"]

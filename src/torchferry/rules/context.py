@@ -1,0 +1,230 @@
+"""What a rule may ask about a document: its tree, its flow, and the events of its run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from torchferry.core.finding import Evidence
+from torchferry.flow.values import Ext, Func, Method, Seq, Tensor, Why
+
+if TYPE_CHECKING:
+    from torchferry.core.span import Location
+    from torchferry.flow.interp import Event, Interp
+    from torchferry.source.document import Document
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Context:
+    """One document under check."""
+
+    def __init__(self, doc: Document, ip: Interp) -> None:
+        self.doc, self.ip, self.tree = doc, ip, doc.tree
+        self._by_name: dict[str, list[Event]] | None = None
+        self._by_method: dict[str, list[Event]] = {}
+
+    # ---- the tree
+
+    @cached_property
+    def parents(self) -> dict[int, ast.AST]:
+        """id(node) -> the node around it."""
+        found: dict[int, ast.AST] = {}
+        stack: list[ast.AST] = [self.tree]
+        while stack:
+            node = stack.pop()
+            for child in ast.iter_child_nodes(node):
+                found[id(child)] = node
+                stack.append(child)
+        return found
+
+    @cached_property
+    def nodes(self) -> dict[type, list[Any]]:
+        """All nodes of the tree by type, in the order of the text."""
+        found: dict[type, list[Any]] = {}
+        stack: list[ast.AST] = [self.tree]
+        while stack:
+            node = stack.pop()
+            found.setdefault(type(node), []).append(node)
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+        return found
+
+    def around(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around `node`, from the inside out."""
+        parent = self.parents.get(id(node))
+        while parent is not None:
+            yield parent
+            parent = self.parents.get(id(parent))
+
+    def statement(self, node: ast.AST) -> Any:
+        """The statement that `node` is part of; None for nodes of another file."""
+        current: ast.AST | None = node
+        while current is not None and not isinstance(current, ast.stmt):
+            current = self.parents.get(id(current))
+        return current
+
+    def function(self, node: ast.AST) -> Any:
+        """The def or lambda around `node`; None at the level of the module or class."""
+        child = node
+        for outer in self.around(node):
+            if isinstance(outer, _FUNCTIONS):
+                decorators = getattr(outer, "decorator_list", [])
+                if child is not outer.args and child not in decorators:
+                    return outer
+            child = outer
+        return None
+
+    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class statement around `node`."""
+        return next((n for n in self.around(node) if isinstance(n, ast.ClassDef)), None)
+
+    def loop(self, node: ast.AST) -> Any:
+        """The innermost for or while around `node` in the same function."""
+        child = node
+        for outer in self.around(node):
+            if isinstance(outer, (ast.For, ast.While, ast.AsyncFor)):
+                if child in outer.body:
+                    return outer
+            if isinstance(outer, (*_FUNCTIONS, ast.ClassDef)):
+                return None
+            child = outer
+        return None
+
+    def source(self, node: ast.AST) -> str:
+        """The text of a node on one line, shortened."""
+        text = " ".join(self.doc.source(node).split())
+        return text if len(text) <= 60 else text[:57] + "..."
+
+    def location(self, node: ast.AST) -> Location:
+        """Where a node stands; a function or class stands at its header."""
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            start = self.doc.offset(node.lineno, node.col_offset)
+            from torchferry.core.span import Span
+
+            return self.doc.location(Span(start, self.doc.line_end(node.lineno)))
+        return self.doc.location(node)
+
+    # ---- evidence
+
+    def step(self, node: ast.AST, text: str) -> Evidence:
+        """One link of a chain of evidence."""
+        return Evidence(self.location(node), text)
+
+    def chain(self, tensor: Tensor) -> list[Why]:
+        """How a tensor came to be where it is, the oldest event first."""
+        events = []
+        why = tensor.why
+        while why is not None:
+            events.append(why)
+            why = why.before
+        return events[::-1]
+
+    def evidence(self, tensor: Tensor) -> list[Evidence]:
+        """The chain of a tensor as evidence."""
+        steps = []
+        for why in self.chain(tensor):
+            if why.unit.doc is self.doc and getattr(why.node, "lineno", None) is not None:
+                step = self.step(why.node, f"`{self.source(why.node)}`: {why.text}")
+                if step not in steps:
+                    steps.append(step)
+        return steps
+
+    # ---- events
+
+    def calls(self, *names: str) -> list[Event]:
+        """Calls of functions and classes of other packages, by qualified name; one for a place."""
+        self._sort()
+        assert self._by_name is not None
+        return [event for name in names for event in self._by_name.get(name, ())]
+
+    def calls_under(self, prefix: str) -> list[Event]:
+        """Calls of everything whose qualified name starts with `prefix`."""
+        self._sort()
+        assert self._by_name is not None
+        return [e for name, found in self._by_name.items() if name.startswith(prefix) for e in found]
+
+    def methods(self, *names: str) -> list[Event]:
+        """Calls of methods of known values: tensors, modules, optimizers, ..."""
+        self._sort()
+        return [event for name in names for event in self._by_method.get(name, ())]
+
+    def _sort(self) -> None:
+        if self._by_name is not None:
+            return
+        self._by_name = {}
+        seen: set[tuple[int, int]] = set()
+        for event in self.ip.events:
+            if event.frame.unit.doc is not self.doc:
+                continue
+            func = event.func
+            kind = type(func)
+            if kind is Ext:
+                key = (id(event.node), 0)
+                if key not in seen:
+                    seen.add(key)
+                    self._by_name.setdefault(func.name, []).append(event)
+            elif kind is Method:
+                key = (id(event.node), event.frame.ctx)
+                if key not in seen:
+                    seen.add(key)
+                    self._by_method.setdefault(func.name, []).append(event)
+
+    @cached_property
+    def event_at(self) -> dict[int, Event]:
+        """id(call node) -> its first event."""
+        found: dict[int, Event] = {}
+        for event in self.ip.events:
+            found.setdefault(id(event.node), event)
+        return found
+
+    def frames_of(self, function: Any) -> list[dict[str, Any]]:
+        """The names of each run of a function, as they were left at its end."""
+        return self._frames.get(id(function), [])
+
+    @cached_property
+    def _frames(self) -> dict[int, list[dict[str, Any]]]:
+        found: dict[int, list[dict[str, Any]]] = {}
+        seen: set[int] = set()
+        for event in self.ip.events:
+            frame = event.frame
+            if isinstance(frame.func, Func) and id(frame) not in seen:
+                seen.add(id(frame))
+                found.setdefault(id(frame.func.node), []).append(frame.vars)
+        return found
+
+    @cached_property
+    def uses_gpu(self) -> bool:
+        """Whether the code names an accelerator at all."""
+        import re
+
+        return re.search(r"cuda|\bmps\b|\bxpu\b|accelerator|device", self.doc.text) is not None
+
+    @cached_property
+    def cuda_certain(self) -> bool:
+        """Whether the code names an accelerator (and does not merely speak of devices)."""
+        import re
+
+        return re.search(r"cuda|\bmps\b|\bxpu\b|accelerator", self.doc.text) is not None
+
+
+def tensors_of(value: Any, depth: int = 0) -> Iterator[Tensor]:
+    """The tensors in a value: itself, or what lists and tuples hold."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Seq) and depth < 4:
+        items = value.state["items"]
+        for item in items if items is not None else [value.state["elem"]]:
+            yield from tensors_of(item, depth + 1)
+    elif type(value).__name__ == "Map" and depth < 4:
+        for item in value.state.values():
+            yield from tensors_of(item, depth + 1)
+    elif type(value).__name__ == "Batch":
+        yield Tensor(value.var, value.dev, 0, value.why)
+
+
+def in_method(event: Event, name: str) -> bool:
+    """Whether an event happens directly in a method of that name of a module."""
+    func = event.frame.func
+    return isinstance(func, Func) and func.name == name and func.cls is not None

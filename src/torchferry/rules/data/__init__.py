@@ -1,0 +1,1 @@
+"""Data that was not moved."""

@@ -1,0 +1,1 @@
+"""Hard-coded devices, flags and comparisons."""

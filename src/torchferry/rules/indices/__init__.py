@@ -1,0 +1,1 @@
+"""Index devices, lengths and generators."""

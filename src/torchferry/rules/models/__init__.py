@@ -1,0 +1,1 @@
+"""Models, optimizers and checkpoints."""

@@ -1,0 +1,1 @@
+"""Moves written wrongly."""

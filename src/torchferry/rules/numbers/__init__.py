@@ -1,0 +1,1 @@
+"""Other numbers without an error."""

@@ -1,0 +1,1 @@
+"""Operators that a GPU lacks."""

@@ -1,0 +1,1 @@
+"""Speed and memory that only show on a GPU."""

@@ -1,0 +1,1 @@
+"""State that the module does not know."""
