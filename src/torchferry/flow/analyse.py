@@ -66,7 +66,7 @@ def _deep_recursion() -> Iterator[None]:
 
 
 def _uncalled(ip: Interp, frame: Frame) -> None:
-    """What a library offers: classes are made with unknown arguments, functions called with them."""
+    """What a library offers: classes are made, functions called, with unknown arguments."""
     for cls in list(ip.classes):
         methods = [f for f in cls.attrs.values() if isinstance(f, Func) and f.cls is cls]
         if all(id(m.node) in ip.called for m in methods):

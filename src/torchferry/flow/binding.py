@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .join import element, join, join_optional
 from .graph import HOST_NODE
+from .join import element, join, join_optional
 from .operators import birth, passed
 from .state import Frame
 from .values import (
@@ -54,7 +54,7 @@ def bind_arguments(
             break
         values.extend(items)
     slots = frame.vars
-    for name, value in zip(names, values):
+    for name, value in zip(names, values, strict=False):
         slots[name] = value
     rest = values[len(names) :]
     if spec.vararg:
@@ -80,9 +80,9 @@ def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:
     """Bind a value to an assignment target. `stmt` is the statement that binds (or None)."""
     kind = type(target)
     if kind is ast.Name:
-        if type(value) is Tensor and value.flags & BATCHED:
-            value = bound_tensor(ip, value, target, "bind", stmt)
-        elif type(value) is Batch and not value.whole:
+        if (type(value) is Tensor and value.flags & BATCHED) or (
+            type(value) is Batch and not value.whole
+        ):
             value = bound_tensor(ip, value, target, "bind", stmt)
         elif type(value) is Batch and value.var == HOST_NODE:
             # perhaps the batch is one tensor: then it can be moved at this name
@@ -124,14 +124,14 @@ def unpack(ip: Interp, targets: list[Any], value: Value, stmt: Any) -> None:
         tail = len(targets) - star - 1
         middle = items[star : len(items) - tail]
         items = [*items[:star], Seq("list", middle), *items[len(items) - tail :]]
-        for target, item in zip(targets, items):
+        for target, item in zip(targets, items, strict=False):
             inner = target.value if type(target) is ast.Starred else target
             assign(ip, inner, item, stmt)
         return
     if items is None or len(items) != len(targets):
         part = part_of(ip, value)
         items = [part] * len(targets)
-    for target, item in zip(targets, items):
+    for target, item in zip(targets, items, strict=False):
         assign(ip, target, item, stmt)
 
 

@@ -14,7 +14,7 @@ from .data_calls import call_data
 from .interp import Event
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module, needs_device
-from .operators import birth, border, meet, module_place
+from .operators import Operand, birth, border, meet, module_place
 from .python_calls import call_builtin, call_container_method, call_stdlib
 from .tensor_calls import call_tensor_method, make_legacy
 from .torch_calls import call_torch
@@ -70,12 +70,9 @@ def eval_call(ip: Interp, node: ast.Call) -> Value:
     if ip.migrating:
         return call_value(ip, func, args, kwargs, node)
     result = call_value(ip, func, args, kwargs, node)
-    ip.events.append(
-        Event(
-            func, args, kwargs, node, ip.frame, ip.depth, result, ip.graph_off > 0,
-            ip.exploring, ip.stack,
-        )  # fmt: skip
-    )
+    off = ip.graph_off > 0
+    place = (node, ip.frame, ip.depth)
+    ip.events.append(Event(func, args, kwargs, *place, result, off, ip.exploring, ip.stack))
     return result
 
 
@@ -181,7 +178,7 @@ def _call_foreign(
     """A function that is not known: what it is given together stays together."""
     ip.note("unknown-call", name, node, args, kwargs, ip.frame.unit)
     given = [(v, e) for v, e, _ in (*args, *kwargs.values())]
-    tensors = [(v, e) for v, e in given if isinstance(v, Tensor)]
+    tensors: list[Operand] = [(v, e) for v, e in given if isinstance(v, Tensor)]
     module = next(
         (v for v, _ in given if isinstance(v, Inst) and v.kind == "module" and needs_device(v)),
         None,
@@ -205,9 +202,9 @@ def _call_torchvision(
     if part == "transforms":
         return _transform(ip, name, args, node)
     if part == "utils":
-        return HOST if name.endswith("save_image") else meet(
-            ip, node, [(v, e) for v, e, _ in args[:1]], name, compute=False
-        )  # fmt: skip
+        if name.endswith("save_image"):
+            return HOST
+        return meet(ip, node, [(v, e) for v, e, _ in args[:1]], name, compute=False)
     return UNKNOWN
 
 

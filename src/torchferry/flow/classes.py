@@ -58,9 +58,9 @@ def _scope(ip: Interp) -> Any:
 
 def _defaults(ip: Interp, func: Func, spec: ast.arguments) -> None:
     names = [*spec.posonlyargs, *spec.args]
-    for arg, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults):
+    for arg, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=False):
         func.defaults[arg.arg] = ip.eval(default)
-    for arg, kw_default in zip(spec.kwonlyargs, spec.kw_defaults):
+    for arg, kw_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=False):
         if kw_default is not None:
             func.defaults[arg.arg] = ip.eval(kw_default)
 
@@ -171,7 +171,7 @@ def _named_tuple_or_dataclass(
         for s in cls.node.body
         if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
     ]
-    for name, (value, _, _) in zip(fields, args):
+    for name, (value, _, _) in zip(fields, args, strict=False):
         inst.attrs[name] = value
     for name, (value, _, _) in kwargs.items():
         inst.attrs[name] = value

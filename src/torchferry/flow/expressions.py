@@ -66,7 +66,7 @@ def _display(kind: str) -> Any:
 
 def _dict(ip: Interp, node: ast.Dict) -> Value:
     result = Map()
-    for key, item in zip(node.keys, node.values):
+    for key, item in zip(node.keys, node.values, strict=False):
         value = ip.eval(item)
         if key is None:
             if isinstance(value, Map):
@@ -161,9 +161,8 @@ def _boolop(ip: Interp, node: ast.BoolOp) -> Value:
         value = ip.eval(part)
         known = truth(value)
         guarded = guarded or isinstance(value, Guard)
-        if known is (not conjunction):
-            if conjunction or not unknown:
-                return Guard(known) if guarded else value
+        if known is (not conjunction) and (conjunction or not unknown):
+            return Guard(known) if guarded else value
         unknown = unknown or known is None
         result = value if result is None else join(ip, result, value)
     if guarded:
@@ -218,12 +217,12 @@ def _compare_constants(left: Value, right: Value, op: Any) -> Value:
             return Guard(equal)
         if isinstance(op, ast.NotEq):
             return Guard(not equal)
-    if isinstance(left, Const) and isinstance(right, Const):
-        if isinstance(left.value, str) and isinstance(right.value, str):
-            if isinstance(op, ast.Eq):
-                return Const(left.value == right.value)
-            if isinstance(op, ast.NotEq):
-                return Const(left.value != right.value)
+    words = [v.value for v in (left, right) if isinstance(v, Const) and isinstance(v.value, str)]
+    if len(words) == 2:
+        if isinstance(op, ast.Eq):
+            return Const(words[0] == words[1])
+        if isinstance(op, ast.NotEq):
+            return Const(words[0] != words[1])
     return HOST
 
 

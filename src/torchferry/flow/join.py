@@ -112,7 +112,7 @@ def join_seqs(ip: Interp, a: Seq, b: Seq) -> Seq:
     kind = a.kind if a.kind == b.kind else "list"
     inserts = tuple(dict.fromkeys(a.state.get("inserts", ()) + b.state.get("inserts", ())))
     if x is not None and y is not None and len(x) == len(y):
-        joined = Seq(kind, [join(ip, p, q) for p, q in zip(x, y)])
+        joined = Seq(kind, [join(ip, p, q) for p, q in zip(x, y, strict=False)])
     else:
         joined = Seq(kind, None, join_optional(ip, element(ip, a), element(ip, b)))
     if inserts:
@@ -185,7 +185,7 @@ def join_slot(ip: Interp, key: Any, a: Any, b: Any) -> Any:
     if key == "items" and not isinstance(a, Value) and not isinstance(b, Value):
         if a is None or b is None or len(a) != len(b):
             return None
-        return [join(ip, x, y) for x, y in zip(a, b)]
+        return [join(ip, x, y) for x, y in zip(a, b, strict=False)]
     if key == "inserts" and isinstance(a, tuple) and isinstance(b, tuple):
         return tuple(dict.fromkeys(a + b))
     if key == "dev" and isinstance(a, int) and isinstance(b, int):

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .binding import Arg
     from .interp import Interp
 
+_SIZES = frozenset("in_features out_features hidden_size num_layers".split())
 _PARAM_ATTRS = frozenset(
     "weight bias weight_ih weight_hh bias_ih bias_hh running_mean running_var in_proj_weight "
     "weight_ih_l0 weight_hh_l0 bias_ih_l0 bias_hh_l0".split()
@@ -80,7 +81,7 @@ def make_module(
 def adopt_arguments(ip: Interp, inst: Inst, args: list[Arg]) -> None:
     """The modules among the arguments become children (Sequential, ModuleList, encoders)."""
     index = 0
-    for value, _, starred in args:
+    for value, _, _ in args:
         parts: list[Value] = [value]
         if isinstance(value, Seq):
             items = value.state["items"]
@@ -172,9 +173,8 @@ def module_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
         return UNKNOWN
     if inst.cls is None and inst.ext.startswith("torchvision") and attr not in _METHODS:
         return _part_of_pretrained(ip, inst, attr, node)
-    if inst.cls is None and inst.ext.startswith("torch.nn.") and attr not in _METHODS:
-        if attr in ("in_features", "out_features", "hidden_size", "num_layers"):
-            return HOST
+    if inst.cls is None and inst.ext.startswith("torch.nn.") and attr in _SIZES:
+        return HOST
     return Method(inst, attr, node)
 
 
@@ -269,7 +269,7 @@ def _move(
 ) -> Value:
     if name == "to":
         target = kwargs["device"][0] if "device" in kwargs else args[0][0] if args else HOST
-        if isinstance(target, Ext) or isinstance(target, TypeName):
+        if isinstance(target, (Ext, TypeName)):
             return inst
         bits = device_bits(target) or (ACCEL if ip.migrating else UNSURE)
     else:
@@ -351,10 +351,8 @@ def _call_container(ip: Interp, inst: Inst, args: list[Arg], node: Any) -> Value
     children = child_modules(inst)
     if not children:
         operands = [(v, e) for v, e, _ in args]
-        return meet(
-            ip, node, operands, "Sequential", place=HOST_NODE if _under_construction(ip, inst) else inst.state["var"],
-            place_dev=inst.state["dev"],
-        )
+        var = HOST_NODE if _under_construction(ip, inst) else inst.state["var"]
+        return meet(ip, node, operands, "Sequential", place=var, place_dev=inst.state["dev"])
     for child in children:
         if isinstance(child, Inst):
             value = call_module(ip, child, [(value, expr, False)], {}, node)

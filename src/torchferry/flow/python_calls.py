@@ -362,7 +362,7 @@ def call_stdlib(
         return HOST
     if name.startswith(("multiprocessing.", "threading.", "concurrent.", "queue.")):
         return UNKNOWN
-    return HOST if not name.startswith(("io.", "pathlib.")) else HOST
+    return HOST
 
 
 def _chain(ip: Interp, args: list[Arg]) -> Value:

@@ -82,7 +82,7 @@ class Why:
 
     __slots__ = ("before", "node", "text", "unit")
 
-    def __init__(self, text: str, node: ast.AST, unit: Any, before: Why | None = None) -> None:
+    def __init__(self, text: str, node: Any, unit: Any, before: Why | None = None) -> None:
         self.text, self.node, self.unit, self.before = text, node, unit, before
 
 

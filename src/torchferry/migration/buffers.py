@@ -19,7 +19,7 @@ def find_buffers(ip: Interp, device_side: set[int]) -> dict[tuple[int, str], ast
     """
     found = {}
     learned = {ip.graph.find(var) for var in ip.learned}
-    refused = set()
+    refused: set[int] = set()
     for key, sets in ip.attr_sets.items():
         stmt = _eligible(ip, sets, device_side - learned)
         if stmt is not None:
@@ -65,6 +65,6 @@ def _super_called(function: Any, stmt: ast.stmt) -> bool:
     return False
 
 
-def _plain_self(target: ast.Attribute, function: Any) -> bool:
+def _plain_self(target: Any, function: Any) -> bool:
     args = function.args.posonlyargs + function.args.args
     return bool(args) and isinstance(target.value, ast.Name) and target.value.id == args[0].arg

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 class Scopes:
@@ -36,10 +37,9 @@ class Scopes:
         child: ast.AST = node
         parent = self.parents.get(id(node))
         while parent is not None:
-            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                # decorators and default arguments belong to the scope outside
-                if not _outside(parent, child):
-                    found.append(parent)
+            # decorators and default arguments belong to the scope outside
+            if isinstance(parent, _SCOPES) and not _outside(parent, child):
+                found.append(parent)
             child, parent = parent, self.parents.get(id(parent))
         return found
 
@@ -95,9 +95,10 @@ def rebinds(function: Any, name: str) -> bool:
             if node.name == name:
                 return True
             continue
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            if any((a.asname or a.name).split(".")[0] == name for a in node.names):
-                return True
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and any(
+            (a.asname or a.name).split(".")[0] == name for a in node.names
+        ):
+            return True
         if not isinstance(node, ast.Lambda):
             stack.extend(ast.iter_child_nodes(node))
     return False

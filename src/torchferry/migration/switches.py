@@ -18,8 +18,12 @@ from .scopes import Scopes
 if TYPE_CHECKING:
     from torchferry.source.document import Document
 
-_FLAG = re.compile(r"(?i)^(use_?)?(cuda|gpu)(_?(available|enabled|on))?$|^(is|has|use|with|enable)_?(cuda|gpu)$")
+_FLAG = re.compile(
+    r"(?i)^(use_?)?(cuda|gpu)(_?(available|enabled|on))?$"
+    r"|^(is|has|use|with|enable)_?(cuda|gpu)$"
+)
 _ACCELERATOR = re.compile(r"(cuda|mps|xpu)(:\d+)?$")
+_FIXED_ARGUMENTS = re.compile(r"parse_args\(\s*(args\s*=\s*)?(\[|\(\)|'|\")")
 _GUARD = "{torch}.cuda.is_available()"
 
 
@@ -58,7 +62,7 @@ def _numbered(doc: Document) -> list[tuple[Fix, PlanItem]]:
         edits = replace(doc, node, re.sub(r":\d+", "", doc.source(node)))
         if edits is None:
             return []
-        fix = Fix(f"use the first GPU, not `{node.value}`", edits, group="migration")
+        fix = Fix(f"use the first GPU, not `{node.value!s}`", edits, group="migration")
         found.append((fix, PlanItem(node.lineno, str(node.value), "few machines have this card")))
     return found
 
@@ -68,9 +72,9 @@ def _asks_for_gpu(tree: ast.Module) -> bool:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in ("is_available", "cuda", "accelerator"):
             return True
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if _ACCELERATOR.match(node.value):
-                return True
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and _ACCELERATOR.match(text):
+            return True
     return False
 
 
@@ -100,11 +104,13 @@ def _device_switch(
     if edits is None or not torch:
         return None
     fix = Fix(f"let `{name}` be the accelerator where there is one", edits, group="migration")
-    return fix, PlanItem(node.lineno, f"{name} = ...", "the program's own device, no longer the CPU")
+    why = "the program's own device, no longer the CPU"
+    return fix, PlanItem(node.lineno, f"{name} = ...", why)
 
 
 def _used_as_device(doc: Document, name: str) -> bool:
-    pattern = rf"\.to\(\s*([\w.]+\.)?{name}\b|device\s*=\s*([\w.]+\.)?{name}\b|torch\.device\(\s*{name}\b"
+    owner = r"\s*([\w.]+\.)?"
+    pattern = rf"(\.to\({owner}|device\s*={owner}|torch\.device\(\s*){name}\b"
     return re.search(pattern, doc.text) is not None
 
 
@@ -137,10 +143,11 @@ def _option_switch(doc: Document, node: ast.Call, torch: str) -> tuple[Fix, Plan
     action = words.get("action")
     if not (isinstance(action, ast.Constant) and action.value == "store_true"):
         return None
-    if "default" in words or not re.search(r"parse_args\(\s*(args\s*=\s*)?(\[|\(\)|'|\")", doc.text):
+    if "default" in words or not _FIXED_ARGUMENTS.search(doc.text):
         return None
     edits = add_keyword(doc, node, "default", _GUARD.format(torch=torch))
     if edits is None:
         return None
     fix = Fix(f"let `--{names[0]}` be on where there is a GPU", edits, group="migration")
-    return fix, PlanItem(node.lineno, f"--{names[0]}", "the program's own flag, which nobody can set")
+    why = "the program's own flag, which nobody can set"
+    return fix, PlanItem(node.lineno, f"--{names[0]}", why)

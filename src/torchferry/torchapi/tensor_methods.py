@@ -1,4 +1,7 @@
-"""What methods and attributes of torch.Tensor do to devices. A method without a row is an operator."""
+"""What methods and attributes of torch.Tensor do to devices.
+
+A method without a row is an operator.
+"""
 
 from __future__ import annotations
 
