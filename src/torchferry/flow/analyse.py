@@ -8,7 +8,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .graph import HOST_NODE
 from .interp import Interp, Unit
 from .operators import ANCHOR, birth
 from .state import Frame
@@ -140,6 +139,3 @@ def _argument(ip: Interp, arg: ast.arg, inst: Inst | None) -> Tensor:
     if not ip.host_context:
         ip.graph.want_device(made.var, 40)
     return Tensor(made.var, 4)
-
-
-__all__ = ["HOST_NODE", "analyse"]

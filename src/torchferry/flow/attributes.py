@@ -11,14 +11,14 @@ from torchferry.torchapi.tensor_names import METHODS
 from .classes import foreign_base, has_external_base
 from .graph import HARD
 from .join import Choice, join
-from .module_calls import adopt, module_attribute
+from .module_calls import module_attribute
+from .module_tree import adopt
 from .names import canonical
 from .operators import USE, anchor, move_cost
 from .tensor_calls import tensor_attribute
 from .values import (
     ARRAY,
     BUFFER,
-    CPU,
     HOST,
     LEAF,
     PARAM,
@@ -241,6 +241,3 @@ def _module_state(ip: Interp, base: Inst, target: ast.Attribute, value: Value, s
         if value.flags & (PARAM | BUFFER):
             return Tensor(value.var, value.dev, value.flags & ~(PARAM | BUFFER), value.why)
     return value
-
-
-__all__ = ["CPU", "attribute_of", "get_attribute", "set_attribute"]

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .graph import HOST_NODE
-from .join import element, join, join_optional
+from .join import element, join_optional
 from .operators import birth, passed
 from .state import Frame
 from .values import (
@@ -168,6 +168,3 @@ def union_elements(ip: Interp, values: list[Value]) -> Value | None:
     for value in values:
         result = join_optional(ip, result, value)
     return result
-
-
-__all__ = ["Arg", "assign", "bind_arguments", "bound_tensor", "join", "part_of", "unpack"]

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 from torchferry.torchapi.hosts import HOST_LIBRARIES
 
 from .binding import Arg
+from .borders import border
+from .builtin_calls import call_builtin
 from .classes import instantiate
+from .container_methods import call_container_method
 from .data_calls import call_data
 from .interp import Event
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module, needs_device
-from .operators import Operand, birth, border, meet, module_place
-from .python_calls import call_builtin, call_container_method, call_stdlib
+from .operands import Operand
+from .operators import birth, meet, module_place
+from .stdlib_calls import call_stdlib
 from .tensor_calls import call_tensor_method, make_legacy
 from .torch_calls import call_torch
 from .values import (

@@ -10,7 +10,7 @@ from torchferry.torchapi.data_classes import DATASET_CLASSES
 
 from .operators import birth
 from .state import Frame
-from .values import CPU, HOST, UNKNOWN, Bound, Class, Ext, Func, Inst, Seq, Value
+from .values import CPU, Class, Ext, Func, Inst, Value
 
 if TYPE_CHECKING:
     from .binding import Arg
@@ -135,7 +135,7 @@ def instantiate(
                 inst.ext = base
     if cls.kind == "dataset":
         ip.host_context += 1
-        from .operators import sink
+        from .borders import sink
 
         for value, expr, _ in (*args, *kwargs.values()):
             sink(ip, value, expr, cls.name)
@@ -153,7 +153,7 @@ def instantiate(
                 ip.in_module_init.pop()
                 ip.constructing.pop()
     elif cls.kind == "module" and inst.ext:
-        from .module_calls import adopt_arguments
+        from .module_tree import adopt_arguments
 
         adopt_arguments(ip, inst, args)
     else:
@@ -189,6 +189,3 @@ def call_method(ip: Interp, inst: Inst, name: str, args: list[Any], node: Any) -
             if inst.kind == "dataset":
                 ip.host_context -= 1
     return None
-
-
-__all__ = ["HOST", "UNKNOWN", "Bound", "Seq", "call_method", "define_class", "define_function"]

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.torchapi.data_classes import DATASET_WRAPPERS, LOADERS, SAMPLERS
 
+from .borders import sink
 from .classes import call_method
 from .graph import HOST_NODE
 from .join import join
-from .operators import AFTER, birth, meet, move_cost, sink
+from .operators import AFTER, birth, meet, move_cost
 from .values import (
     ARRAY,
     BATCHED,
@@ -23,7 +24,6 @@ from .values import (
     Guard,
     Inst,
     Map,
-    Method,
     Seq,
     Tensor,
     Value,
@@ -87,7 +87,7 @@ def iterate_instance(ip: Interp, inst: Inst) -> Value:
     if inst.kind == "dataset":
         return dataset_item(ip, inst, inst.node) or UNKNOWN
     if inst.kind == "module":
-        from .module_calls import child_modules
+        from .module_tree import child_modules
 
         result: Any = None
         for child in child_modules(inst):
@@ -310,6 +310,3 @@ def _option(name: str, kwargs: dict[str, Arg], ip: Interp, node: Any) -> Value:
     if isinstance(action, Const) and action.value == "store_true":
         return HOST
     return HOST
-
-
-__all__ = ["Method", "call_data", "call_object_method", "dataset_attribute", "iterate_instance"]

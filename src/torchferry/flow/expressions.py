@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from .attributes import get_attribute
 from .binding import assign, part_of
+from .borders import border
 from .calls import eval_call
 from .classes import define_lambda
 from .data_calls import loader_item
 from .join import join
-from .operators import border, meet, used
+from .operands import used
+from .operators import meet
 from .state import Frame
 from .subscripts import get_item
 from .values import (
@@ -20,7 +22,6 @@ from .values import (
     UNKNOWN,
     Const,
     Device,
-    Ext,
     Guard,
     Map,
     Seq,
@@ -328,5 +329,3 @@ EVAL: dict[type, Any] = {
     ast.Starred: _starred,
     ast.Slice: _slice,
 }
-
-__all__ = ["EVAL", "Ext"]

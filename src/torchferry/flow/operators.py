@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING, Any
 
 from torchferry.torchapi.modules import PARAMETERLESS
@@ -10,6 +9,7 @@ from torchferry.torchapi.modules import PARAMETERLESS
 from .graph import DEVICE_NODE, HARD, HOST_NODE, Birth
 from .interp import Clash
 from .join import UNSURE_TENSOR
+from .operands import Operand, tensors_in
 from .values import (
     ACCEL,
     BATCHED,
@@ -25,11 +25,8 @@ from .values import (
     SCALAR,
     UNKNOWN,
     UNSURE,
-    Batch,
     Inst,
-    Map,
     OfModule,
-    Seq,
     Tensor,
     Value,
     Why,
@@ -42,8 +39,6 @@ USE = 4  #: a move at one use
 AFTER = 3  #: a move behind the operator that made the value
 BIND = 2  #: a move at the head of the loop that binds a batch
 BORN = 1  #: a birth written for the device
-BORDER = 2  #: `.cpu()` at a border to the host
-SINK = 60  #: a dataset that would hold device tensors
 COMPUTE = 8  #: an operator that computes on the host
 ANCHOR = 400  #: a learned tensor on the host
 
@@ -51,14 +46,6 @@ ANCHOR = 400  #: a learned tensor on the host
 def move_cost(ip: Interp, base: int) -> int:
     """A move costs an edit, and time for each run of its loop."""
     return base + 2 * (ip.weight - 1)
-
-
-def border_cost(ip: Interp) -> int:
-    """What crosses to the host crosses somewhere: the place matters little."""
-    return BORDER + ip.weight // 4
-
-
-Operand = tuple[Value, Any]  #: value and expression
 
 
 def birth(
@@ -94,48 +81,6 @@ def birth(
     if dev == CPU and how != "placed" and not ip.migrating:
         dev = ip.default_dev
     return Tensor(var, dev, flags, why)
-
-
-def used(value: Value) -> Value:
-    """A batch that is used as a tensor is one."""
-    if type(value) is Batch:
-        return Tensor(value.var, value.dev, 0, value.why)
-    return value
-
-
-def tensors_in(ip: Interp, operands: list[Operand]) -> list[tuple[Tensor, Any]]:
-    """The tensors among the operands, those in lists and tuples too, with their expressions."""
-    found: list[tuple[Tensor, Any]] = []
-    for value, expr in operands:
-        kind = type(value)
-        if kind is Tensor:
-            found.append((value, expr))  # type: ignore[arg-type]
-        elif kind is Batch:
-            found.append((used(value), expr))  # type: ignore
-        elif kind is Seq:
-            found.extend(tensors_in(ip, _parts(value, expr)))  # type: ignore[arg-type]
-        elif kind is Map:
-            parts = [(v, None) for v in value.state.values() if v is not None]  # type: ignore
-            found.extend(tensors_in(ip, parts))
-    return found
-
-
-def _parts(seq: Seq, expr: Any) -> list[Operand]:
-    items = seq.state["items"]
-    if items is not None:
-        display: list[Any] | None = seq.nodes
-        if display is not None and len(display) != len(items):
-            display = None
-        if isinstance(expr, (ast.Tuple, ast.List)) and len(expr.elts) == len(items):
-            display = expr.elts
-        inserted = seq.state.get("inserts", ())
-        if display is None and len(inserted) == len(items):
-            return list(inserted)
-        return list(zip(items, display or [None] * len(items), strict=False))
-    inserted = seq.state.get("inserts", ())
-    if inserted:
-        return list(inserted)
-    return [(seq.state["elem"], None)] if seq.state["elem"] is not None else []
 
 
 def meet(
@@ -322,69 +267,6 @@ def written(ip: Interp, tensor: Tensor) -> None:
         var = base
 
 
-def border(ip: Interp, node: Any, value: Value, expr: Any, what: str) -> None:
-    """A value passes to the host at `expr`: a device tensor needs `.cpu()` there."""
-    kind = type(value)
-    if kind is Tensor or kind is Batch:
-        if not ip.migrating:
-            if kind is Tensor:
-                value = live(value)  # type: ignore[arg-type]
-            if value.dev == ACCEL and not _unsure(value):  # type: ignore[attr-defined]
-                ip.clash("border", node, what, [value, expr])
-            else:
-                ip.note("border", node, what, value, expr, ip.frame, ip.stack, ip.exploring)
-        if kind is Batch or _unsure(value) or value.flags & BATCHED:  # type: ignore
-            return
-        cost = border_cost(ip)
-        var = ip.graph.find(value.var)  # type: ignore[attr-defined]
-        ip.graph.edge(var, HOST_NODE, cost, 0, expr, ip.frame.unit, "border:" + what)
-    elif kind is Seq:
-        _border_of_seq(ip, node, value, expr, what)  # type: ignore[arg-type]
-    elif kind is Map:
-        for part in value.state.values():  # type: ignore[attr-defined]
-            if isinstance(part, Tensor):
-                ip.graph.want_host(ip.graph.find(part.var), HARD // 100, "border of a dict")
-
-
-def _unsure(value: Any) -> bool:
-    return bool(type(value) is Tensor and value.flags & UNSURE_TENSOR)
-
-
-def _border_of_seq(ip: Interp, node: Any, seq: Seq, expr: Any, what: str) -> None:
-    items = seq.state["items"]
-    display = None
-    if items is not None and isinstance(expr, (ast.Tuple, ast.List)):
-        display = expr.elts if len(expr.elts) == len(items) else None
-    if display is not None:
-        for item, shown in zip(items, display, strict=False):
-            border(ip, node, item, shown, what)
-        return
-    parts = [v for v, _ in _parts(seq, None)]
-    graph = ip.graph
-    for part in parts:
-        if isinstance(part, Tensor):
-            if not ip.migrating and part.dev == ACCEL and not _unsure(part):
-                ip.clash("border-list", node, what, [part, expr])
-            sure = all(isinstance(p, Tensor) and not _unsure(p) for p in parts)
-            cost = border_cost(ip) if sure and expr is not None else HARD // 100
-            reason = "border-list:" + what
-            graph.edge(
-                graph.find(part.var), HOST_NODE, cost, 0, expr if sure else None,
-                ip.frame.unit, reason,
-            )  # fmt: skip
-        elif isinstance(part, Seq):
-            for tensor, _ in tensors_in(ip, [(part, None)]):
-                graph.want_host(graph.find(tensor.var), HARD // 100, "nested list at a border")
-
-
-def sink(ip: Interp, value: Value, expr: Any, what: str) -> None:
-    """A value is kept by something that stays on the host (a dataset)."""
-    graph = ip.graph
-    for tensor, part in tensors_in(ip, [(value, expr)]):
-        reason = "sink:" + what
-        graph.edge(graph.find(tensor.var), HOST_NODE, SINK, 0, part, ip.frame.unit, reason)
-
-
 def anchor(ip: Interp, tensor: Tensor) -> None:
     """A learned tensor wants to be on the device."""
     ip.learned.add(tensor.var)
@@ -395,6 +277,3 @@ def anchor(ip: Interp, tensor: Tensor) -> None:
 def module_place(ip: Interp, inst: Inst) -> tuple[int, int]:
     """The variable of a module, and where it is as the source stands."""
     return inst.state.get("var", HOST_NODE), inst.state.get("dev", CPU)
-
-
-__all__ = ["DEVICE_NODE", "LEAF", "PARAM", "anchor", "birth", "border", "meet", "sink"]

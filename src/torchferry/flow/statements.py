@@ -5,26 +5,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .binding import assign, part_of
+from .binding import assign
 from .classes import define_class, define_function
-from .data_calls import loader_item
-from .operators import meet, named, used, written
-from .state import MISSING
+from .loops import for_loop, while_loop
+from .operands import used
+from .operators import meet, named, written
 from .subscripts import set_item_operator
 from .values import (
-    ACCEL,
     CPU,
     HOST,
     NONE,
     UNKNOWN,
     UNSURE,
-    Bound,
-    Class,
     Const,
     Device,
     Ext,
-    Func,
-    Inst,
     Seq,
     Tensor,
     truth,
@@ -97,7 +92,7 @@ def _aug_assign(ip: Interp, node: ast.AugAssign) -> bool:
             elementwise=True,
         )  # fmt: skip
     elif isinstance(left, Seq) and isinstance(right, Seq):
-        from .python_calls import extend_sequence
+        from .container_methods import extend_sequence
 
         extend_sequence(ip, left, right)
         return False
@@ -144,62 +139,6 @@ def _if(ip: Interp, node: ast.If) -> bool:
         lambda: ip.exec_block(node.body),
         lambda: ip.exec_block(node.orelse) if node.orelse else False,
     )
-
-
-def _for(ip: Interp, node: Any) -> bool:
-    iterable = ip.eval(node.iter)
-    item = loader_item(ip, iterable, node.iter)
-    if item is None:
-        item = part_of(ip, iterable)
-
-    if not ip.migrating:
-        ip.note("loop", node, iterable, item, ip.frame, ip.exploring)
-    each = _objects(iterable)
-    if each is not None:
-        # a list of different objects (layers): each has its turn, in order
-        for one in each:
-            assign(ip, node.target, one, node)
-            if ip.exec_block(node.body):
-                break
-        return ip.exec_block(node.orelse) if node.orelse else False
-
-    def body() -> None:
-        assign(ip, node.target, item, node)
-        ip.exec_block(node.body)
-
-    ip.loop(body)
-    return ip.exec_block(node.orelse) if node.orelse else False
-
-
-def _objects(iterable: Any) -> list[Any] | None:
-    """The items of a known, short sequence of objects or functions; None for others."""
-    items = None
-    if isinstance(iterable, Seq):
-        items = iterable.state["items"]
-        if items is not None and iterable.kind == "iter" and items and isinstance(items[0], Seq):
-            inner = items[0].state["items"]
-            if not inner or not any(isinstance(v, _OBJECTS) for v in inner):
-                return None
-            return items if len(items) <= 24 else None
-    elif isinstance(iterable, Inst) and iterable.kind == "module" and iterable.cls is None:
-        items = [v for v in iterable.attrs.values() if isinstance(v, _OBJECTS)]
-    if not items or len(items) > 24 or not all(isinstance(v, _OBJECTS) for v in items):
-        return None
-    return list(items)
-
-
-_OBJECTS = (Inst, Func, Bound, Class)
-
-
-def _while(ip: Interp, node: ast.While) -> bool:
-    def body() -> None:
-        ip.eval(node.test)
-        ip.exec_block(node.body)
-
-    known = truth(ip.eval(node.test))
-    if known is not False:
-        ip.loop(body)
-    return ip.exec_block(node.orelse) if node.orelse else False
 
 
 def _with(ip: Interp, node: Any) -> bool:
@@ -345,9 +284,9 @@ EXEC: dict[type, Any] = {
     ast.Break: _stop,
     ast.Continue: _stop,
     ast.If: _if,
-    ast.For: _for,
-    ast.AsyncFor: _for,
-    ast.While: _while,
+    ast.For: for_loop,
+    ast.AsyncFor: for_loop,
+    ast.While: while_loop,
     ast.With: _with,
     ast.AsyncWith: _with,
     ast.Try: _try,
@@ -364,5 +303,3 @@ EXEC: dict[type, Any] = {
 if hasattr(ast, "TryStar"):
     EXEC[ast.TryStar] = _try
 EXEC[ast.Match] = _match
-
-__all__ = ["ACCEL", "EXEC", "MISSING"]

@@ -6,9 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .binding import bound_tensor, part_of
+from .borders import border
 from .graph import HOST_NODE
 from .join import Choice, element, join, join_optional
-from .operators import AFTER, USE, border, live, meet, move_cost, tensors_in, written
+from .operands import tensors_in
+from .operators import AFTER, USE, live, meet, move_cost, written
 from .values import (
     ACCEL,
     ARRAY,
@@ -147,7 +149,7 @@ def _of_map(ip: Interp, base: Map, index: Value) -> Value:
 
 def _of_instance(ip: Interp, inst: Inst, index: Value, node: ast.Subscript) -> Value:
     from .data_calls import dataset_item
-    from .module_calls import child_modules
+    from .module_tree import child_modules
 
     if inst.kind == "module" and inst.cls is None:
         children = child_modules(inst)
@@ -190,7 +192,7 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
         else:
             ip.trail.set(base.state, "elem", join_optional(ip, base.state["elem"], value))
     elif isinstance(base, Inst) and base.kind == "module" and not ip.migrating:
-        from .module_calls import register
+        from .module_tree import register
 
         label = str(index.value) if isinstance(index, Const) else f"?{len(base.attrs)}"
         register(ip, base, label, value)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from torchferry.torchapi.tensor_methods import COPYING, HOST_ATTRS, HOST_RESULT, NEW, SAME_ATTRS
 from torchferry.torchapi.torch_functions import ELEMENTWISE, MOVEMENT
 
+from .borders import border
 from .graph import DEVICE_NODE, HOST_NODE
-from .operators import USE, anchor, birth, border, live, meet, written
+from .operators import USE, anchor, birth, live, meet, written
 from .values import (
     ACCEL,
     ARRAY,
@@ -24,7 +25,6 @@ from .values import (
     SCALAR,
     UNKNOWN,
     UNSURE,
-    Class,
     Const,
     Copied,
     Device,
@@ -319,6 +319,3 @@ def make_legacy(
 def edge_cost(ip: Interp) -> int:
     """Cost of a move at one use here."""
     return USE * ip.weight
-
-
-__all__ = ["PARAM", "Class", "Inst", "call_tensor_method", "device_bits", "moved"]

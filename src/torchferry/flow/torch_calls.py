@@ -15,7 +15,8 @@ from torchferry.torchapi.torch_functions import (
 )
 
 from .graph import HOST_NODE
-from .operators import ANCHOR, anchor, birth, meet, tensors_in, written
+from .operands import tensors_in
+from .operators import ANCHOR, anchor, birth, meet, written
 from .tensor_calls import call_tensor_method, device_bits, make_legacy, moved
 from .values import (
     ACCEL,
@@ -385,7 +386,7 @@ def _equal(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Va
 
 def _pack(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     """pack_padded_sequence: the lengths stay on the host."""
-    from .operators import border
+    from .borders import border
 
     lengths = args[1] if len(args) > 1 else kwargs.get("lengths")
     if lengths is not None:
@@ -424,5 +425,3 @@ _SPECIAL: dict[str, Any] = {
     "torch.nn.utils.parametrizations.weight_norm": _jit,
     "torch.nn.utils.parametrizations.spectral_norm": _jit,
 }
-
-__all__ = ["Ext", "call_torch"]

@@ -1,0 +1,232 @@
+"""Builtins, methods of containers, and the standard library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torchferry.torchapi.hosts import BUILTINS_FINE
+
+from .binding import part_of
+from .join import Choice
+from .operators import meet
+from .values import (
+    ARRAY,
+    HOST,
+    NONE,
+    UNKNOWN,
+    Array,
+    Const,
+    Ext,
+    Inst,
+    Map,
+    Seq,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from .binding import Arg
+    from .interp import Interp
+
+
+def call_builtin(
+    ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    """A builtin function or type."""
+    handler = _BUILTINS.get(name)
+    if handler is not None:
+        return handler(ip, args, kwargs, node)  # type: ignore[no-any-return]
+    if name == "isinstance" and len(args) == 2:
+        return _isinstance(args[0][0], args[1][0])
+    if name == "getattr" and len(args) > 1:
+        from .attributes import attribute_of
+
+        label = args[1][0]
+        if isinstance(label, Const) and isinstance(label.value, str):
+            return attribute_of(ip, args[0][0], label.value, node)
+        return UNKNOWN
+    if name == "setattr" and len(args) == 3:
+        _setattr(ip, args[0][0], args[1][0], args[2][0])
+        return NONE
+    if name in ("float", "int", "bool") and args and isinstance(args[0][0], Tensor):
+        if not ip.migrating:
+            ip.note("item", node, args[0][0], ip.depth, ip.frame.unit)
+        return HOST
+    return HOST if name in BUILTINS_FINE else UNKNOWN
+
+
+def _setattr(ip: Interp, base: Value, label: Value, value: Value) -> None:
+    if not isinstance(base, Inst):
+        return
+    known = isinstance(label, Const) and isinstance(label.value, str)
+    name = str(label.value) if isinstance(label, Const) and known else f"?{len(base.attrs)}"
+    if base.kind == "module" and isinstance(value, (Inst, Choice)):
+        from .module_tree import register
+
+        register(ip, base, name, value)
+    elif known:
+        ip.trail.set(base.attrs, name, value)
+
+
+def _isinstance(value: Value, kind: Value) -> Value:
+    names = [kind] if not isinstance(kind, Seq) else (kind.state["items"] or [])
+    if isinstance(value, Tensor) and not value.flags & 128:
+        for one in names:
+            if isinstance(one, Ext) and one.name in ("torch.Tensor", "torch.autograd.Variable"):
+                return Const(True)
+        return Const(False) if all(isinstance(n, Ext) for n in names) and names else HOST
+    return HOST
+
+
+def _enumerate(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    from .loops import objects_of
+
+    each = objects_of(args[0][0]) if args else None
+    if each is not None:
+        return Seq("iter", [Seq("tuple", [HOST, one]) for one in each])
+    item = _item(ip, args)
+    return Seq("iter", None, Seq("tuple", [HOST, item]))
+
+
+def _item(ip: Interp, args: list[Arg]) -> Value:
+    return part_of(ip, args[0][0]) if args else UNKNOWN
+
+
+def _zip(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    if any(starred for _, _, starred in args):
+        if len(args) == 1:
+            inner = part_of(ip, args[0][0])
+            if isinstance(inner, Seq) and inner.state["items"] is not None:
+                return Seq("list", [Seq("tuple", None, i) for i in inner.state["items"]])
+        return UNKNOWN
+    return Seq("iter", None, Seq("tuple", [part_of(ip, v) for v, _, _ in args]))
+
+
+def to_list(kind: str) -> Any:
+    def run(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+        if not args:
+            return Seq(kind, [])
+        value = args[0][0]
+        if isinstance(value, Seq):
+            copy = Seq(kind, value.state["items"], value.state["elem"])
+            if "module" in value.state:
+                copy.state["module"] = value.state["module"]
+            if "inserts" in value.state:
+                copy.state["inserts"] = value.state["inserts"]
+            return copy
+        if isinstance(value, Array) or value is HOST or isinstance(value, Const):
+            return Seq(kind, None, HOST if value is not ARRAY else ARRAY)
+        item = part_of(ip, value)
+        return Seq(kind, None, item)
+
+    return run
+
+
+def make_dict(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    result = Map()
+    if args:
+        if isinstance(args[0][0], Map):
+            result.state.update(args[0][0].state)
+        else:
+            pair = part_of(ip, args[0][0])
+            if isinstance(pair, Seq) and pair.state["items"] and len(pair.state["items"]) == 2:
+                result.state["elem"] = pair.state["items"][1]
+            else:
+                result.state["elem"] = UNKNOWN
+    for key, (value, _, _) in kwargs.items():
+        result.state[("k", key)] = value
+    return result
+
+
+def _next(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    return _item(ip, args)
+
+
+def _iter(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    return args[0][0] if args else UNKNOWN
+
+
+def _map(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    from .calls import call_value
+
+    if len(args) < 2:
+        return UNKNOWN
+    items: list[Arg] = [(part_of(ip, v), None, False) for v, _, _ in args[1:]]
+    return Seq("iter", None, call_value(ip, args[0][0], items, {}, node))
+
+
+def _filter(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    if len(args) < 2:
+        return UNKNOWN
+    value = args[1][0]
+    seq = Seq("iter", None, part_of(ip, value))
+    if isinstance(value, Seq) and "module" in value.state:
+        seq.state["module"] = value.state["module"]
+    return seq
+
+
+def _sum(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    item = _item(ip, args)
+    if isinstance(item, Tensor):
+        return Tensor(item.var, item.dev, item.flags, item.why)
+    return item if item in (ARRAY, UNKNOWN) else HOST
+
+
+def _extreme(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    if len(args) == 1:
+        return _item(ip, args)
+    operands = [(v, e) for v, e, _ in args]
+    if any(isinstance(v, Tensor) for v, _ in operands):
+        return meet(ip, node, operands, "max", elementwise=True)
+    return HOST if all(isinstance(v, Const) or v is HOST for v, _ in operands) else UNKNOWN
+
+
+def _unary(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    if args and isinstance(args[0][0], Tensor):
+        return meet(ip, node, [(args[0][0], args[0][1])], "abs", flags=args[0][0].flags & 1)
+    return args[0][0] if args and args[0][0] is ARRAY else HOST
+
+
+def _sorted(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    return Seq("list", None, _item(ip, args))
+
+
+def _reversed(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    if args and isinstance(args[0][0], Seq):
+        items = args[0][0].state["items"]
+        if items is not None:
+            return Seq("iter", list(reversed(items)))
+    return Seq("iter", None, _item(ip, args))
+
+
+def _range(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    return Seq("iter", None, HOST)
+
+
+_BUILTINS: dict[str, Any] = {
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "list": to_list("list"),
+    "tuple": to_list("tuple"),
+    "set": to_list("set"),
+    "frozenset": to_list("set"),
+    "dict": make_dict,
+    "next": _next,
+    "iter": _iter,
+    "map": _map,
+    "filter": _filter,
+    "sum": _sum,
+    "max": _extreme,
+    "min": _extreme,
+    "abs": _unary,
+    "round": _unary,
+    "sorted": _sorted,
+    "reversed": _reversed,
+    "range": _range,
+    "any": lambda ip, a, k, n: HOST,
+    "all": lambda ip, a, k, n: HOST,
+    "pow": _extreme,
+    "divmod": lambda ip, a, k, n: UNKNOWN,
+}
+
+
