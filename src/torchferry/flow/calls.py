@@ -14,13 +14,14 @@ from .builtin_calls import call_builtin
 from .classes import instantiate
 from .container_methods import call_container_method
 from .data_calls import call_data
+from .factories import make_legacy
 from .interp import Event
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module, needs_device
 from .operands import Operand
 from .operators import birth, meet, module_place
 from .stdlib_calls import call_stdlib
-from .tensor_calls import call_tensor_method, make_legacy
+from .tensor_calls import call_tensor_method
 from .torch_calls import call_torch
 from .values import (
     ARRAY,

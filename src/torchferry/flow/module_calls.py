@@ -9,8 +9,8 @@ from torchferry.torchapi.modules import CONTAINERS, PARAMETERLESS, SELF_METHODS
 from .graph import HOST_NODE
 from .join import Choice, element
 from .module_tree import adopt_arguments, adopt_into, child_modules, children_of, place, register
+from .moves import device_bits
 from .operators import ANCHOR, birth, meet
-from .tensor_calls import device_bits
 from .values import (
     ACCEL,
     BUFFER,

@@ -9,7 +9,7 @@ from torchferry.torchapi.tensor_methods import COPYING, HOST_ATTRS, HOST_RESULT,
 from torchferry.torchapi.torch_functions import ELEMENTWISE, MOVEMENT
 
 from .borders import border
-from .graph import DEVICE_NODE, HOST_NODE
+from .moves import KEEP, cpu_method, cuda_method, moved, to_method, type_as_method, type_method
 from .operators import USE, anchor, birth, live, meet, written
 from .values import (
     ACCEL,
@@ -20,15 +20,9 @@ from .values import (
     GRAPH,
     HOST,
     LEAF,
-    MODEL,
-    PARAM,
     SCALAR,
-    UNKNOWN,
-    UNSURE,
-    Const,
     Copied,
     Device,
-    Ext,
     Func,
     Guard,
     Inst,
@@ -36,7 +30,6 @@ from .values import (
     OfModule,
     Seq,
     Tensor,
-    TypeName,
     Value,
     Why,
 )
@@ -46,8 +39,6 @@ if TYPE_CHECKING:
     from .interp import Interp
 
 _REDUCTIONS = frozenset("sum mean prod norm std var max min median all any argmax argmin".split())
-#: comparisons of the flags that survive an operator
-_KEEP = SCALAR | 128
 
 
 def tensor_attribute(ip: Interp, tensor: Tensor, attr: str, node: Any) -> Value:
@@ -55,11 +46,11 @@ def tensor_attribute(ip: Interp, tensor: Tensor, attr: str, node: Any) -> Value:
     if not ip.migrating:
         tensor = live(tensor)
         if attr in SAME_ATTRS:
-            flags = tensor.flags & (_KEEP | CHECKED)
+            flags = tensor.flags & (KEEP | CHECKED)
             flags &= ~GRAPH if attr in ("data", "grad") else ~0
             return Tensor(tensor.var, tensor.dev, flags, tensor.why)
     if attr in SAME_ATTRS:
-        return Tensor(tensor.var, tensor.dev, tensor.flags & _KEEP, tensor.why)
+        return Tensor(tensor.var, tensor.dev, tensor.flags & KEEP, tensor.why)
     if attr == "device":
         return Device(tensor.dev if tensor.dev in (CPU, ACCEL) else 3, tensor.var)
     if attr == "is_cuda":
@@ -69,49 +60,6 @@ def tensor_attribute(ip: Interp, tensor: Tensor, attr: str, node: Any) -> Value:
     if attr in HOST_ATTRS:
         return HOST
     return Method(tensor, attr, node)
-
-
-def device_bits(value: Value) -> int:
-    """Where a device argument points to; 0 when it is no device."""
-    if isinstance(value, Device):
-        return value.bits
-    if isinstance(value, Const):
-        if isinstance(value.value, str):
-            return CPU if value.value.startswith("cpu") else ACCEL
-        return ACCEL if isinstance(value.value, int) and value.value is not True else 0
-    return 0
-
-
-def moved(ip: Interp, tensor: Tensor, target: Value, node: Any) -> Tensor:
-    """A tensor after `.to(target)`; target is no dtype."""
-    made = _moved(ip, tensor, target, node)
-    if not ip.migrating:
-        kept = tensor.flags & CHECKED
-        kept |= GRAPH | MODEL if tensor.flags & (PARAM | LEAF) else 0
-        made = Tensor(made.var, made.dev, made.flags | (kept & ~GRAPH if ip.graph_off else kept),
-                      made.why)  # fmt: skip
-    return made
-
-
-def _moved(ip: Interp, tensor: Tensor, target: Value, node: Any) -> Tensor:
-    if isinstance(target, Tensor):
-        return Tensor(target.var, target.dev, tensor.flags & _KEEP, tensor.why)
-    if isinstance(target, Device) and target.var >= 2:
-        return Tensor(target.var, target.bits, tensor.flags & _KEEP, tensor.why)
-    bits = device_bits(target)
-    unit = ip.frame.unit
-    if bits == CPU:
-        why = Why("moved to the CPU here", node, unit, tensor.why)
-        return Tensor(HOST_NODE, CPU, tensor.flags & _KEEP, why)
-    why = Why("moved to the device here", node, unit, tensor.why)
-    if ip.graph.find(tensor.var) >= 2:
-        # what is moved anyway has no reason of its own to be made there
-        ip.graph.want_host(ip.graph.find(tensor.var), 1)
-    return Tensor(DEVICE_NODE, ACCEL if bits == ACCEL else UNSURE, tensor.flags & _KEEP, why)
-
-
-def _is_dtype(value: Value) -> bool:
-    return isinstance(value, Ext) and value.name.startswith("torch.")
 
 
 def call_tensor_method(
@@ -190,69 +138,10 @@ def drawn_on_host(generator: Value | None) -> bool:
     )
 
 
-def _to(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
-    target = None
-    if "device" in kwargs:
-        target = kwargs["device"][0]
-    elif args:
-        target = args[0][0]
-        if _is_dtype(target) or isinstance(target, TypeName):
-            flags = tensor.flags & (_KEEP if ip.migrating else _KEEP | MODEL | GRAPH)
-            return Tensor(tensor.var, tensor.dev, flags, tensor.why)
-    if target is None:
-        flags = tensor.flags & (_KEEP if ip.migrating else _KEEP | MODEL | GRAPH)
-        return Tensor(tensor.var, tensor.dev, flags, tensor.why)
-    if not ip.migrating:
-        ip.note("move", node, tensor, target, ip.depth, ip.frame.unit)
-    return moved(ip, tensor, target, node)
-
-
-def _cuda(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
-    ip.note("cuda-call", node, tensor, ip.frame.unit)
-    return moved(ip, tensor, Device(ACCEL), node)
-
-
-def _cpu(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
-    return moved(ip, tensor, Device(CPU), node)
-
-
 def _numpy(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         border(ip, node, tensor, node.func.value, "numpy()")
     return ARRAY
-
-
-def _type(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
-    """`.type(torch.FloatTensor)` gives a host tensor, wherever the receiver is."""
-    if not args:
-        return HOST
-    target = args[0][0]
-    if isinstance(target, Const) and isinstance(target.value, str):
-        target = TypeName(target.value, ".cuda." in target.value)
-    if isinstance(target, Ext) and target.name == "torch.Tensor":
-        target = TypeName(target.name, False)
-    if isinstance(target, TypeName):
-        if target.cuda:
-            return moved(ip, tensor, Device(ACCEL), node)
-        made = birth(ip, node, "append", text="cast to a CPU type here")
-        graph = ip.graph
-        u = graph.find(tensor.var)
-        graph.edge(u, made.var, 1, 0, None, None, "cast")
-        ip.note("cast", node, tensor, made, args[0][1], target, ip.frame.unit)
-        return made
-    if target is UNKNOWN:
-        return Tensor(tensor.var, tensor.dev | UNSURE, tensor.flags & _KEEP, tensor.why)
-    return Tensor(tensor.var, tensor.dev, tensor.flags & _KEEP, tensor.why)
-
-
-def _type_as(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
-    if args and isinstance(args[0][0], Tensor):
-        made = moved(ip, tensor, args[0][0], node)
-        if not ip.migrating and tensor.dev == ACCEL and made.dev == CPU:
-            why = Why("cast to a CPU type here", node, ip.frame.unit, tensor.why)
-            return Tensor(made.var, made.dev, made.flags, why)
-        return made
-    return tensor
 
 
 def _new(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
@@ -286,13 +175,13 @@ def _share(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) 
 
 
 _SPECIAL: dict[str, Any] = {
-    "to": _to,
-    "cuda": _cuda,
-    "cpu": _cpu,
+    "to": to_method,
+    "cuda": cuda_method,
+    "cpu": cpu_method,
     "numpy": _numpy,
     "__array__": _numpy,
-    "type": _type,
-    "type_as": _type_as,
+    "type": type_method,
+    "type_as": type_as_method,
     "where": _where,
     "pin_memory": _share,
     "share_memory_": _share,
@@ -301,19 +190,6 @@ _SPECIAL: dict[str, Any] = {
     "size": lambda ip, t, a, k, n: HOST,
     "backward": _backward,
 }
-
-
-def make_legacy(
-    ip: Interp, name: TypeName, args: list[Arg], kwargs: dict[str, Arg], node: Any
-) -> Value:
-    """`torch.FloatTensor(...)`, `torch.cuda.FloatTensor(...)`."""
-    if name.cuda:
-        why = Why("made on the GPU here", node, ip.frame.unit)
-        return Tensor(DEVICE_NODE, ACCEL, 0, why)
-    for value, expr, _ in args:
-        if isinstance(value, Tensor):  # the old constructors take host tensors only
-            border(ip, node, value, expr, name.name)
-    return birth(ip, node, "append")
 
 
 def edge_cost(ip: Interp) -> int:

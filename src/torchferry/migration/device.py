@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
 from torchferry.flow.classes import dotted
-from torchferry.flow.tensor_calls import device_bits
+from torchferry.flow.moves import device_bits
 from torchferry.flow.values import UNKNOWN, Device
 from torchferry.source.build import insert_after_imports
 
