@@ -8,9 +8,13 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .interp import Interp, Unit
+from .binding import bind_arguments
+from .calls import call_value
+from .expressions import EVAL
+from .interp import Interp, Semantics, Unit
 from .operators import ANCHOR, birth
 from .state import Frame
+from .statements import EXEC
 from .values import CPU, UNKNOWN, UNSURE, Class, Const, Func, Inst, Tensor, Value
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ _MOVES = re.compile(
     r"\.cuda\(|torch\.cuda\.\w*Tensor"
     r"|(\.to\(|device\s*=)\s*(self\.|args\.|opt\.)?(device|dev|DEVICE)\b"
 )
+_SEMANTICS = Semantics(EVAL, EXEC, call_value, bind_arguments)
 _DEEP = 12_000  #: Python frames that nested abstract calls may need
 
 
@@ -34,7 +39,7 @@ def analyse(
     buffers: (id of class, attribute) that will be registered as buffers.
     Raises UnparsableSource when the document is not Python 3.
     """
-    ip = Interp(migrating=migrating)
+    ip = Interp(_SEMANTICS, migrating=migrating)
     ip.buffers = buffers
     # who moves tensors already has decided what is worth it: only mistakes are mended there
     ip.compute_pays = _MOVES.search(doc.text) is None

@@ -9,12 +9,13 @@ from torchferry.torchapi.tensor_methods import HOST_ATTRS
 from torchferry.torchapi.tensor_names import METHODS
 
 from .classes import foreign_base, has_external_base
+from .data_calls import dataset_attribute
 from .graph import HARD
 from .join import Choice, join
 from .module_calls import module_attribute
 from .module_tree import adopt
 from .names import canonical
-from .operators import USE, anchor, move_cost
+from .operators import USE, anchor, bound_tensor, move_cost
 from .tensor_calls import tensor_attribute
 from .values import (
     ARRAY,
@@ -119,7 +120,6 @@ def _of_instance(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:
         return Method(inst, attr, node) if inst.kind else UNKNOWN
     if inst.cls is not None:
         return UNKNOWN
-    from .data_calls import dataset_attribute
 
     found_attr = dataset_attribute(ip, inst, attr, node)
     return Method(inst, attr, node) if found_attr is None else found_attr
@@ -171,8 +171,6 @@ _BATCH_METHODS = frozenset("items keys shape".split())
 
 def _of_batch(ip: Interp, batch: Batch, attr: str, node: Any) -> Value:
     """`batch.text` takes a part out; `batch.to(...)` is a method."""
-    from .binding import bound_tensor
-
     if attr in _BATCH_METHODS or attr in METHODS or not batch.whole:
         tensor = Tensor(batch.var, batch.dev, 0, batch.why)
         return tensor_attribute(ip, tensor, attr, node)

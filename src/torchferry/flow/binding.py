@@ -5,22 +5,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from .attributes import set_attribute
 from .graph import HOST_NODE
-from .join import element, join_optional
-from .operators import birth, passed
+from .iteration import part_of
+from .join import join_optional
+from .operators import bound_tensor, passed
 from .state import Frame
+from .subscripts import set_item
 from .values import (
     BATCHED,
-    HOST,
-    PARAM,
     UNKNOWN,
-    Array,
     Batch,
     Const,
     Device,
     Func,
-    HostObject,
-    Inst,
     Map,
     Seq,
     Tensor,
@@ -94,12 +92,8 @@ def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:
     elif kind is ast.Tuple or kind is ast.List:
         unpack(ip, target.elts, value, stmt)
     elif kind is ast.Attribute:
-        from .attributes import set_attribute
-
         set_attribute(ip, target, value, stmt)
     elif kind is ast.Subscript:
-        from .subscripts import set_item
-
         set_item(ip, target, value)
     elif kind is ast.Starred:
         assign(ip, target.value, Seq("list", None, value), stmt)
@@ -133,33 +127,6 @@ def unpack(ip: Interp, targets: list[Any], value: Value, stmt: Any) -> None:
         items = [part] * len(targets)
     for target, item in zip(targets, items, strict=False):
         assign(ip, target, item, stmt)
-
-
-def part_of(ip: Interp, value: Value) -> Value:
-    """An element of an iterable value: what a for loop or an unpacking would bind."""
-    if isinstance(value, Tensor):
-        return Tensor(value.var, value.dev, value.flags & ~(2 | PARAM), value.why)
-    if isinstance(value, Seq):
-        return element(ip, value) or UNKNOWN
-    if isinstance(value, Batch):
-        return Batch(HOST_NODE, value.dev, False, value.why)
-    if isinstance(value, Map):
-        return HOST
-    if isinstance(value, (Array, HostObject)):
-        return value
-    if isinstance(value, Const) or value is HOST:
-        return HOST
-    if isinstance(value, Inst):
-        from .data_calls import iterate_instance
-
-        return iterate_instance(ip, value)
-    return UNKNOWN
-
-
-def bound_tensor(ip: Interp, value: Tensor | Batch, node: Any, how: str, stmt: Any) -> Tensor:
-    """A part of a batch gets a name or is taken out: from here on it can live on the device."""
-    made = birth(ip, node, how, stmt=stmt, dev=value.dev, why=value.why)
-    return Tensor(made.var, value.dev, 0, value.why)
 
 
 def union_elements(ip: Interp, values: list[Value]) -> Value | None:

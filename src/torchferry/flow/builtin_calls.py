@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.torchapi.hosts import BUILTINS_FINE
 
-from .binding import part_of
+from .attributes import attribute_of
+from .iteration import part_of
 from .join import Choice
+from .loops import objects_of
+from .module_tree import register
 from .operators import meet
 from .values import (
     ARRAY,
@@ -39,8 +42,6 @@ def call_builtin(
     if name == "isinstance" and len(args) == 2:
         return _isinstance(args[0][0], args[1][0])
     if name == "getattr" and len(args) > 1:
-        from .attributes import attribute_of
-
         label = args[1][0]
         if isinstance(label, Const) and isinstance(label.value, str):
             return attribute_of(ip, args[0][0], label.value, node)
@@ -61,8 +62,6 @@ def _setattr(ip: Interp, base: Value, label: Value, value: Value) -> None:
     known = isinstance(label, Const) and isinstance(label.value, str)
     name = str(label.value) if isinstance(label, Const) and known else f"?{len(base.attrs)}"
     if base.kind == "module" and isinstance(value, (Inst, Choice)):
-        from .module_tree import register
-
         register(ip, base, name, value)
     elif known:
         ip.trail.set(base.attrs, name, value)
@@ -79,8 +78,6 @@ def _isinstance(value: Value, kind: Value) -> Value:
 
 
 def _enumerate(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
-    from .loops import objects_of
-
     each = objects_of(args[0][0]) if args else None
     if each is not None:
         return Seq("iter", [Seq("tuple", [HOST, one]) for one in each])
@@ -147,12 +144,10 @@ def _iter(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
 
 
 def _map(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
-    from .calls import call_value
-
     if len(args) < 2:
         return UNKNOWN
     items: list[Arg] = [(part_of(ip, v), None, False) for v, _, _ in args[1:]]
-    return Seq("iter", None, call_value(ip, args[0][0], items, {}, node))
+    return Seq("iter", None, ip.call_value(args[0][0], items, {}, node))
 
 
 def _filter(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:

@@ -13,7 +13,7 @@ from .borders import border
 from .builtin_calls import call_builtin
 from .classes import instantiate
 from .container_methods import call_container_method
-from .data_calls import call_data
+from .data_calls import call_data, call_object_method
 from .factories import make_legacy
 from .interp import Event
 from .join import Choice, join
@@ -255,7 +255,6 @@ def _call_method(
     if kind is Inst:
         if receiver.kind == "module":  # type: ignore[attr-defined]
             return call_module_method(ip, receiver, name, args, kwargs, node)  # type: ignore
-        from .data_calls import call_object_method
 
         return call_object_method(ip, receiver, name, args, kwargs, node)  # type: ignore[arg-type]
     if kind is Super:

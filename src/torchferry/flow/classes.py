@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.torchapi.data_classes import DATASET_CLASSES
 
+from .borders import sink
+from .module_tree import adopt_arguments
 from .operators import birth
 from .state import Frame
 from .values import CPU, Class, Ext, Func, Inst, Value
@@ -135,7 +137,6 @@ def instantiate(
                 inst.ext = base
     if cls.kind == "dataset":
         ip.host_context += 1
-        from .borders import sink
 
         for value, expr, _ in (*args, *kwargs.values()):
             sink(ip, value, expr, cls.name)
@@ -153,8 +154,6 @@ def instantiate(
                 ip.in_module_init.pop()
                 ip.constructing.pop()
     elif cls.kind == "module" and inst.ext:
-        from .module_tree import adopt_arguments
-
         adopt_arguments(ip, inst, args)
     else:
         _named_tuple_or_dataclass(ip, cls, inst, args, kwargs)

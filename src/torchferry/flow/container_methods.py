@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .binding import part_of
+from .iteration import part_of
 from .join import element, join_optional
 from .values import HOST, NONE, UNKNOWN, Const, Map, Seq, Tensor, Value
 

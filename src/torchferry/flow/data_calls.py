@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING, Any
 from torchferry.torchapi.data_classes import DATASET_WRAPPERS, LOADERS, SAMPLERS
 
 from .borders import sink
-from .classes import call_method
-from .graph import HOST_NODE
-from .join import join
+from .iteration import host_copy
 from .operators import AFTER, birth, meet, move_cost
 from .values import (
+    ACCEL,
     ARRAY,
-    BATCHED,
-    CPU,
     HOST,
     UNKNOWN,
-    Array,
-    Batch,
     Const,
+    Device,
     Func,
     Guard,
     Inst,
-    Map,
     Seq,
     Tensor,
     Value,
-    Why,
 )
 
 if TYPE_CHECKING:
@@ -71,138 +65,6 @@ def call_data(
     return UNKNOWN
 
 
-def loader_item(ip: Interp, iterable: Value, node: Any) -> Value | None:
-    """What a loop over a loader binds; None when `iterable` is no loader."""
-    if isinstance(iterable, Inst) and iterable.kind == "loader":
-        return iterate_instance(ip, iterable)
-    return None
-
-
-def iterate_instance(ip: Interp, inst: Inst) -> Value:
-    """An element of an iterable instance."""
-    from .binding import part_of
-
-    if inst.kind == "loader":
-        return _batch_of(ip, inst)
-    if inst.kind == "dataset":
-        return dataset_item(ip, inst, inst.node) or UNKNOWN
-    if inst.kind == "module":
-        from .module_tree import child_modules
-
-        result: Any = None
-        for child in child_modules(inst):
-            result = child if result is None else join(ip, result, child)
-        return result or UNKNOWN
-    if inst.cls is not None:
-        found = call_method(ip, inst, "__iter__", [], inst.node)
-        if found is not None:
-            if isinstance(found, Inst) and found.cls is not None:
-                step = call_method(ip, found, "__next__", [], inst.node)
-                return UNKNOWN if step is None else step
-            return part_of(ip, found)
-        found = call_method(ip, inst, "__getitem__", [(HOST, None, False)], inst.node)
-        if found is not None:
-            return found
-    return UNKNOWN
-
-
-def dataset_item(ip: Interp, inst: Inst, node: Any) -> Value | None:
-    """`dataset[i]`."""
-    if inst.cls is not None:
-        item = call_method(ip, inst, "__getitem__", [(HOST, None, False)], node)
-        if item is None and inst.kind == "dataset":
-            step = call_method(ip, inst, "__iter__", [], node)
-            if isinstance(step, Seq):
-                return step.state["elem"]  # type: ignore[no-any-return]
-        return item
-    if inst.kind != "dataset":
-        return None
-    wrapped = inst.state.get("wrapped")
-    if isinstance(wrapped, Inst):
-        return dataset_item(ip, wrapped, node)
-    items = inst.state.get("items")
-    if items is not None:
-        return Seq("tuple", [_host_copy(v) for v in items])
-    if inst.ext.startswith("torchvision.datasets."):
-        part = Batch(HOST_NODE, CPU, False, Why("an item of a dataset", node, ip.frame.unit))
-        return Seq("tuple", [part, HOST])
-    return UNKNOWN
-
-
-def _host_copy(value: Value) -> Value:
-    if isinstance(value, Tensor):
-        return Tensor(HOST_NODE, CPU, BATCHED, value.why)
-    return value
-
-
-def _batch_of(ip: Interp, loader: Inst) -> Value:
-    dataset = loader.state.get("dataset", UNKNOWN)
-    why = Why("a batch of the loader made here", loader.node, ip.frame.unit)
-    item: Value | None = UNKNOWN
-    if isinstance(dataset, Inst):
-        item = dataset_item(ip, dataset, loader.node)
-    elif isinstance(dataset, Seq):
-        from .join import element
-
-        item = element(ip, dataset)
-    elif isinstance(dataset, (Tensor, Array)):
-        item = dataset
-    collate = loader.state.get("collate")
-    if isinstance(collate, Func):
-        ip.host_context += 1
-        items = Seq("list", None, item or UNKNOWN)
-        value = ip.call_function(collate, [(items, None, False)], {}, loader.node)
-        ip.host_context -= 1
-        return _hosted(value, why)
-    if collate is not None and not (isinstance(collate, Const) and collate.value is None):
-        return Batch(HOST_NODE, CPU, True, why)
-    if item is None or item is UNKNOWN:
-        return Batch(HOST_NODE, CPU, True, why)
-    return _collated(item, why, not ip.migrating)
-
-
-def _collated(item: Value, why: Why, placed: bool = False) -> Value:
-    """What default_collate makes of items; `placed`: items on a device give batches there."""
-    if isinstance(item, Seq):
-        parts = item.state["items"]
-        if parts is None:
-            return Batch(HOST_NODE, CPU, True, why)
-        return Seq("list", [_collated(p, why, placed) for p in parts])
-    if isinstance(item, Map):
-        result = Map()
-        for key, value in item.state.items():
-            result.state[key] = None if value is None else _collated(value, why, placed)
-        return result
-    if placed and isinstance(item, Tensor):
-        return Tensor(HOST_NODE, item.dev, BATCHED, why)
-    if isinstance(item, (Tensor, Array)) or item is HOST or isinstance(item, Guard):
-        return Tensor(HOST_NODE, CPU, BATCHED, why)
-    if isinstance(item, Const):
-        if isinstance(item.value, str):
-            return Seq("list", None, HOST)
-        return Tensor(HOST_NODE, CPU, BATCHED, why)
-    return Batch(HOST_NODE, CPU, False, why)
-
-
-def _hosted(value: Value, why: Why) -> Value:
-    """The result of a collate function: host tensors in its structure."""
-    if isinstance(value, Seq):
-        parts = value.state["items"]
-        if parts is None:
-            return Batch(HOST_NODE, CPU, True, why)
-        return Seq(value.kind, [_hosted(p, why) for p in parts])
-    if isinstance(value, Map):
-        result = Map()
-        for key, item in value.state.items():
-            result.state[key] = None if item is None else _hosted(item, why)
-        return result
-    if isinstance(value, Tensor):
-        return Tensor(HOST_NODE, CPU, BATCHED, why)
-    if value is UNKNOWN:
-        return Batch(HOST_NODE, CPU, True, why)
-    return value
-
-
 _TENSOR_DATASETS = frozenset("MNIST FashionMNIST KMNIST EMNIST QMNIST USPS".split())
 _TENSOR_ATTRS = frozenset(
     "data targets train_data train_labels test_data test_labels".split()
@@ -218,7 +80,7 @@ def dataset_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value | N
                 return birth(ip, node, "append", text="data of a dataset")
             return ARRAY if last.startswith("CIFAR") else UNKNOWN
         if attr == "tensors" and inst.state.get("items") is not None:
-            return Seq("tuple", [_host_copy(v) for v in inst.state["items"]])
+            return Seq("tuple", [host_copy(v) for v in inst.state["items"]])
     if inst.kind == "loader" and attr == "dataset":
         value: Value = inst.state.get("dataset", UNKNOWN)
         return value
@@ -292,8 +154,6 @@ def _parser_method(
 
 
 def _option(name: str, kwargs: dict[str, Arg], ip: Interp, node: Any) -> Value:
-    from .values import ACCEL, Device
-
     lowered = name.lower()
     gpu = "cuda" in lowered or "gpu" in lowered
     default = kwargs["default"][0] if "default" in kwargs else None

@@ -6,11 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .attributes import get_attribute
-from .binding import assign, part_of
+from .binding import assign
 from .borders import border
 from .calls import eval_call
 from .classes import define_lambda
-from .data_calls import loader_item
+from .iteration import loader_item, part_of
 from .join import join
 from .operands import used
 from .operators import meet

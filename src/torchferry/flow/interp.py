@@ -62,10 +62,20 @@ class Event(NamedTuple):
     stack: tuple[Any, ...]
 
 
+class Semantics(NamedTuple):
+    """What gives each construct its meaning; the interpreter itself only keeps the state."""
+
+    eval: dict[type, Any]  #: expression -> (ip, node) -> value
+    exec: dict[type, Any]  #: statement -> (ip, node) -> whether the block stops there
+    call: Any  #: (ip, function, args, kwargs, node) -> value
+    bind: Any  #: (ip, frame, function, args, kwargs, receiver): arguments to parameters
+
+
 class Interp:
     """One analysis: its state, and the entries `exec_block`, `eval` and `call_function`."""
 
-    def __init__(self, *, migrating: bool) -> None:
+    def __init__(self, semantics: Semantics, *, migrating: bool) -> None:
+        self._eval, self._exec, self._call, self._bind = semantics
         self.migrating = migrating
         self.graph = Graph()
         self.trail = Trail()
@@ -108,10 +118,6 @@ class Interp:
         self.learned: set[int] = set()  #: variables of tensors that require grad
         self.self_devices: set[int] = set()
         self.buffers: frozenset[tuple[int, str]] = frozenset()
-        from .expressions import EVAL
-        from .statements import EXEC
-
-        self._eval, self._exec = EVAL, EXEC
 
     # -- running -----------------------------------------------------------------------------
 
@@ -239,12 +245,14 @@ class Interp:
             found = self.ctx_ids[key] = len(self.ctx_ids) + 1
         return found
 
+    def call_value(self, func: Value, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
+        """Call any abstract value."""
+        return self._call(self, func, args, kwargs, node)  # type: ignore[no-any-return]
+
     def call_function(
         self, func: Func, args: list[Any], kwargs: dict[str, Any], node: Any, receiver: Any = None
     ) -> Value:
         """Follow a call of a function of the project; UNKNOWN when it is too deep."""
-        from .binding import bind_arguments
-
         self.called.add(id(func.node))
         if (
             len(self.active) > MAX_CALL_DEPTH
@@ -257,7 +265,7 @@ class Interp:
         frame.cls = func.cls
         if func.cls is None and func.frame.cls is not None:
             frame.cls = func.frame.cls
-        bind_arguments(self, frame, func, args, kwargs, receiver)
+        self._bind(self, frame, func, args, kwargs, receiver)
         if self.migrating:
             self._note_arguments(frame, func)
             return self.run_frame(frame, func)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .binding import assign, part_of
-from .data_calls import loader_item
+from .binding import assign
+from .iteration import loader_item, part_of
 from .values import Bound, Class, Func, Inst, Seq, truth
 
 if TYPE_CHECKING:

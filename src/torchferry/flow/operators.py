@@ -25,6 +25,7 @@ from .values import (
     SCALAR,
     UNKNOWN,
     UNSURE,
+    Batch,
     Inst,
     OfModule,
     Tensor,
@@ -277,3 +278,9 @@ def anchor(ip: Interp, tensor: Tensor) -> None:
 def module_place(ip: Interp, inst: Inst) -> tuple[int, int]:
     """The variable of a module, and where it is as the source stands."""
     return inst.state.get("var", HOST_NODE), inst.state.get("dev", CPU)
+
+
+def bound_tensor(ip: Interp, value: Tensor | Batch, node: Any, how: str, stmt: Any) -> Tensor:
+    """A part of a batch gets a name or is taken out: from here on it can live on the device."""
+    made = birth(ip, node, how, stmt=stmt, dev=value.dev, why=value.why)
+    return Tensor(made.var, value.dev, 0, value.why)

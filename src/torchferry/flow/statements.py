@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .binding import assign
 from .classes import define_class, define_function
+from .container_methods import extend_sequence
 from .loops import for_loop, while_loop
+from .names import canonical, star_names
 from .operands import used
 from .operators import meet, named, written
 from .subscripts import set_item_operator
@@ -92,8 +94,6 @@ def _aug_assign(ip: Interp, node: ast.AugAssign) -> bool:
             elementwise=True,
         )  # fmt: skip
     elif isinstance(left, Seq) and isinstance(right, Seq):
-        from .container_methods import extend_sequence
-
         extend_sequence(ip, left, right)
         return False
     elif isinstance(left, Const) or left is HOST:
@@ -208,8 +208,6 @@ def _import(ip: Interp, node: ast.Import) -> bool:
 
 
 def _import_from(ip: Interp, node: ast.ImportFrom) -> bool:
-    from .names import canonical, star_names
-
     module = ("." * node.level) + (node.module or "")
     for alias in node.names:
         if alias.name == "*":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .binding import part_of
 from .builtin_calls import make_dict, to_list
+from .iteration import part_of
 from .join import join
 from .values import HOST, UNKNOWN, Ext, Inst, Seq, Value
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from .binding import bound_tensor, part_of
 from .borders import border
 from .graph import HOST_NODE
+from .iteration import dataset_item, part_of
 from .join import Choice, element, join, join_optional
+from .module_tree import child_modules, register
 from .operands import tensors_in
-from .operators import AFTER, USE, live, meet, move_cost, written
+from .operators import AFTER, USE, bound_tensor, live, meet, move_cost, written
 from .values import (
     ACCEL,
     ARRAY,
@@ -148,9 +149,6 @@ def _of_map(ip: Interp, base: Map, index: Value) -> Value:
 
 
 def _of_instance(ip: Interp, inst: Inst, index: Value, node: ast.Subscript) -> Value:
-    from .data_calls import dataset_item
-    from .module_tree import child_modules
-
     if inst.kind == "module" and inst.cls is None:
         children = child_modules(inst)
         place = position_in(children, index)
@@ -192,8 +190,6 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
         else:
             ip.trail.set(base.state, "elem", join_optional(ip, base.state["elem"], value))
     elif isinstance(base, Inst) and base.kind == "module" and not ip.migrating:
-        from .module_tree import register
-
         label = str(index.value) if isinstance(index, Const) else f"?{len(base.attrs)}"
         register(ip, base, label, value)
     elif base is ARRAY or isinstance(base, HostObject):

@@ -67,13 +67,7 @@ def call_tensor_method(
 ) -> Value:
     """`tensor.name(...)`."""
     if not ip.migrating:
-        tensor = live(tensor)
-        if name == "register_hook" and args and isinstance(args[0][0], Func):
-            grad = Tensor(tensor.var, tensor.dev, 0, Why("the gradient", node, ip.frame.unit))
-            ip.call_function(args[0][0], [(grad, None, False)], {}, node)
-        if name == "clone" and type(tensor.why) is OfModule:
-            copy = Copied("copied here", node, ip.frame.unit, tensor.why, ip.stack)
-            tensor = Tensor(tensor.var, tensor.dev, tensor.flags, copy)
+        tensor = _checked_receiver(ip, tensor, name, args, node)
         if name in ("expand", "expand_as", "broadcast_to"):
             result = meet(ip, node, [(tensor, None)], name, compute=False)
             if isinstance(result, Tensor):
@@ -99,17 +93,7 @@ def call_tensor_method(
     plain = name.rstrip("_") if not name.startswith("__") else name
     elementwise = plain in ELEMENTWISE
     if name.endswith("_") and not name.endswith("__"):
-        written(ip, tensor)
-        result = meet(
-            ip, node, operands, plain, compute=plain not in MOVEMENT and bool(operands),
-            elementwise=elementwise, place=tensor.var, place_dev=tensor.dev,
-        )  # fmt: skip
-        if name == "requires_grad_":
-            anchor(ip, tensor)
-            return Tensor(tensor.var, tensor.dev, tensor.flags | LEAF, tensor.why)
-        if isinstance(result, Tensor):
-            return Tensor(result.var, result.dev, tensor.flags, tensor.why)
-        return result
+        return _in_place(ip, tensor, name, operands, node)
     if name == "apply_" or name == "map_":
         ip.graph.want_host(ip.graph.find(tensor.var), 10**4, "apply_ works on the CPU only")
     flags = tensor.flags & 128
@@ -121,6 +105,35 @@ def call_tensor_method(
         ip, node, [(tensor, receiver), *operands], plain, compute=plain not in MOVEMENT,
         elementwise=elementwise, flags=flags,
     )  # fmt: skip
+
+
+def _checked_receiver(
+    ip: Interp, tensor: Tensor, name: str, args: list[Arg], node: Any
+) -> Tensor:
+    """The receiver where it is now; a hook runs, a copy remembers what it copied."""
+    tensor = live(tensor)
+    if name == "register_hook" and args and isinstance(args[0][0], Func):
+        grad = Tensor(tensor.var, tensor.dev, 0, Why("the gradient", node, ip.frame.unit))
+        ip.call_function(args[0][0], [(grad, None, False)], {}, node)
+    if name == "clone" and type(tensor.why) is OfModule:
+        copy = Copied("copied here", node, ip.frame.unit, tensor.why, ip.stack)
+        return Tensor(tensor.var, tensor.dev, tensor.flags, copy)
+    return tensor
+
+
+def _in_place(ip: Interp, tensor: Tensor, name: str, operands: list[Any], node: Any) -> Value:
+    written(ip, tensor)
+    plain = name.rstrip("_")
+    result = meet(
+        ip, node, operands, plain, compute=plain not in MOVEMENT and bool(operands),
+        elementwise=plain in ELEMENTWISE, place=tensor.var, place_dev=tensor.dev,
+    )  # fmt: skip
+    if name == "requires_grad_":
+        anchor(ip, tensor)
+        return Tensor(tensor.var, tensor.dev, tensor.flags | LEAF, tensor.why)
+    if isinstance(result, Tensor):
+        return Tensor(result.var, result.dev, tensor.flags, tensor.why)
+    return result
 
 
 def _receiver(node: Any) -> ast.expr | None:

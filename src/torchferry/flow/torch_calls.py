@@ -13,6 +13,7 @@ from torchferry.torchapi.torch_functions import (
     MOVEMENT,
 )
 
+from .borders import border
 from .factories import drawn_by, make_legacy, make_like, make_tensor
 from .graph import HOST_NODE
 from .operands import tensors_in
@@ -196,8 +197,6 @@ def _equal(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Va
 
 def _pack(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     """pack_padded_sequence: the lengths stay on the host."""
-    from .borders import border
-
     lengths = args[1] if len(args) > 1 else kwargs.get("lengths")
     if lengths is not None:
         border(ip, node, lengths[0], lengths[1], "pack_padded_sequence lengths")
