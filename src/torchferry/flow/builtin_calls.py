@@ -100,6 +100,7 @@ def _zip(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
 
 
 def to_list(kind: str) -> Any:
+    """`list(...)`, `tuple(...)`, `set(...)`."""
     def run(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
         if not args:
             return Seq(kind, [])
@@ -120,6 +121,7 @@ def to_list(kind: str) -> Any:
 
 
 def make_dict(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`dict(...)`."""
     result = Map()
     if args:
         if isinstance(args[0][0], Map):

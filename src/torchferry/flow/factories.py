@@ -47,6 +47,7 @@ def drawn_by(kwargs: dict[str, Arg]) -> tuple[int | None, int]:
 
 
 def make_tensor(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`torch.zeros(...)` and the other factories, `torch.tensor` among them."""
     learned = "requires_grad" in kwargs and truth(kwargs["requires_grad"][0]) is not False
     flags = LEAF if learned else 0
     if not ip.migrating:
@@ -115,6 +116,7 @@ _STAR_FINE = frozenset(f"torch.{n}" for n in "zeros ones empty rand randn full r
 
 
 def make_like(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`torch.zeros_like(x)` and friends: where x is."""
     value = args[0][0]
     if "device" in kwargs and isinstance(value, Tensor):
         return moved(ip, value, kwargs["device"][0], node)

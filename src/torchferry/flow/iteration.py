@@ -106,12 +106,14 @@ def dataset_item(ip: Interp, inst: Inst, node: Any) -> Value | None:
 
 
 def host_copy(value: Value) -> Value:
+    """An item that a dataset of tensors hands out: it belongs to a batch, on the host."""
     if isinstance(value, Tensor):
         return Tensor(HOST_NODE, CPU, BATCHED, value.why)
     return value
 
 
 def batch_of(ip: Interp, loader: Inst) -> Value:
+    """What a loop over a loader gets."""
     dataset = loader.state.get("dataset", UNKNOWN)
     why = Why("a batch of the loader made here", loader.node, ip.frame.unit)
     item: Value | None = UNKNOWN

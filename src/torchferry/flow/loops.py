@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def for_loop(ip: Interp, node: Any) -> bool:
+    """`for target in iterable: ...`"""
     iterable = ip.eval(node.iter)
     item = loader_item(ip, iterable, node.iter)
     if item is None:
@@ -59,6 +60,7 @@ _OBJECTS = (Inst, Func, Bound, Class)
 
 
 def while_loop(ip: Interp, node: ast.While) -> bool:
+    """`while test: ...`"""
     def body() -> None:
         ip.eval(node.test)
         ip.exec_block(node.body)

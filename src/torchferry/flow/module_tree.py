@@ -117,6 +117,7 @@ def adopt_into(ip: Interp, inst: Inst, value: Value) -> None:
 
 
 def children_of(ip: Interp, inst: Inst) -> Seq:
+    """The child modules, as something to iterate."""
     modules = [v for v in inst.attrs.values() if isinstance(v, Inst) and v.kind == "module"]
     if modules:
         return Seq("iter", list(modules))

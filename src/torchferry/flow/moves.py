@@ -76,12 +76,14 @@ def _moved(ip: Interp, tensor: Tensor, target: Value, node: Any) -> Tensor:
 
 
 def is_dtype(value: Value) -> bool:
+    """Whether an argument of `.to` is a dtype."""
     return isinstance(value, Ext) and value.name.startswith("torch.")
 
 
 def to_method(
     ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any
 ) -> Value:
+    """`x.to(...)`: a device, another tensor, or a dtype only."""
     target = None
     if "device" in kwargs:
         target = kwargs["device"][0]
@@ -101,6 +103,7 @@ def to_method(
 def cuda_method(
     ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any
 ) -> Value:
+    """`x.cuda(...)`."""
     ip.note("cuda-call", node, tensor, ip.frame.unit)
     return moved(ip, tensor, Device(ACCEL), node)
 
@@ -108,6 +111,7 @@ def cuda_method(
 def cpu_method(
     ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any
 ) -> Value:
+    """`x.cpu()`."""
     return moved(ip, tensor, Device(CPU), node)
 
 
@@ -137,6 +141,7 @@ def type_method(
 
 
 def type_as_method(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
+    """`x.type_as(y)`: where y is."""
     if args and isinstance(args[0][0], Tensor):
         made = moved(ip, tensor, args[0][0], node)
         if not ip.migrating and tensor.dev == ACCEL and made.dev == CPU:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def load_file(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`torch.load(...)`."""
     if "map_location" in kwargs or len(args) > 1 or "**" in kwargs:
         inst = Inst(None, "torch.load", "loaded", node)
         where = kwargs["map_location"][0] if "map_location" in kwargs else UNKNOWN
@@ -63,6 +64,7 @@ def place_children(inst: Inst, var: int) -> None:
 
 
 def save_file(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`torch.save(...)`: remembered for what is loaded again."""
     if args:
         ip.saved.append(args[0][0])
     return HOST

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def make_device(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`torch.device(...)`."""
     value = args[0][0] if args else HOST
     bits = device_bits(value)
     if isinstance(value, Device):
@@ -24,6 +25,7 @@ def make_device(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) 
 
 
 def make_optimizer(ip: Interp, name: str, args: list[Arg], node: Any) -> Value:
+    """An optimizer: what it is given is learned."""
     inst = Inst(None, name, "optimizer", node)
     ip.note("optimizer", node, args, ip.frame.unit)
     for tensor, _ in tensors_in(ip, [(v, e) for v, e, _ in args[:1]]):
@@ -48,6 +50,7 @@ def make_distribution(
 
 
 def make_generator(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """`torch.Generator(device)`."""
     inst = Inst(None, "torch.Generator", "generator", node)
     target = kwargs["device"][0] if "device" in kwargs else args[0][0] if args else HOST
     inst.state["dev"] = device_bits(target) or CPU
