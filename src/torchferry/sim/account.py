@@ -7,7 +7,7 @@ from types import CodeType
 
 from torchferry.sim.memory import Memory
 from torchferry.sim.places import place_of, user_frame
-from torchferry.sim.tags import CPU, device_named
+from torchferry.sim.tags import CPU, LOADING, device_named
 from torchferry.trace import (
     Account,
     Event,
@@ -16,6 +16,20 @@ from torchferry.trace import (
     MemoryPeak,
     Move,
     OperatorCount,
+)
+
+
+#: Operators that make or copy tensors: they compute nothing from what is there, so they do not
+#: say where a program computes (the initial values of a module are drawn where it is made).
+MAKING = frozenset(
+    """
+    empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros zeros_like
+    zero_ zero new_zeros ones ones_like new_ones full full_like new_full fill_ fill scalar_tensor
+    arange range linspace logspace eye rand rand_like randn randn_like randint randint_like
+    randperm uniform uniform_ normal_ random random_ bernoulli_ exponential_ cauchy_ geometric_
+    log_normal_ clone copy copy_ _to_copy lift lift_fresh lift_fresh_copy tril_indices
+    triu_indices contiguous
+    """.split()
 )
 
 
@@ -30,6 +44,7 @@ class Counter:
         self.moves: dict[tuple[int, int, bool, bool, int, int], list[int]] = {}
         self.waits: dict[tuple[str, int, int], int] = {}
         self.paused = 0
+        self.loading = 0  #: batches that are being fetched
 
     def operator(
         self, name: str, device: int, code: CodeType | None, lasti: int, nbytes: int
@@ -73,10 +88,15 @@ class Counter:
         """Sums so far."""
         gpu = [0, 0]
         host = [0, 0]
-        for (_, device, _, _), (count, nbytes) in self.operators.items():
+        loading = 0
+        for (name, device, _, _), (count, nbytes) in self.operators.items():
+            if device == LOADING:
+                loading += nbytes
+                continue
             side = host if device < 0 else gpu
             side[0] += count
-            side[1] += nbytes
+            if name.partition(".")[0] not in MAKING:
+                side[1] += nbytes
         copies = {"h2d": [0, 0], "d2h": [0, 0], "d2d": [0, 0]}
         for (source, target, *_), (count, nbytes) in self.moves.items():
             entry = copies[direction(source, target)]
@@ -87,6 +107,7 @@ class Counter:
             gpu_bytes=gpu[1],
             host_operators=host[0],
             host_bytes=host[1],
+            loading_bytes=loading,
             h2d_copies=copies["h2d"][0],
             h2d_bytes=copies["h2d"][1],
             d2h_copies=copies["d2h"][0],

@@ -20,6 +20,7 @@ from torchferry.sim.tables import families
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
+    LOADING,
     NO_STORAGE,
     DeviceTag,
     HostTag,
@@ -310,6 +311,8 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
             session.out_of_memory(full, name)
         except NO_STORAGE:
             nbytes = tag_results(out, device, short, code, lasti, memory)
+        if device < 0 and counter.loading:
+            device = LOADING
         key = (name, device, id(code), lasti)
         entry = counts.get(key)
         if entry is None:

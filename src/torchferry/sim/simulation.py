@@ -15,6 +15,7 @@ from torchferry.sim import (
     autocast,
     backward,
     compiling,
+    loading,
     composites,
     constructors,
     grouping,
@@ -50,6 +51,7 @@ _INSTALLERS = (
     autocast,
     backward,
     compiling,
+    loading,
     threads,
 )
 _lock = threading.RLock()

@@ -18,6 +18,8 @@ from torchferry.sim.memory import Memory
 CPU = -1
 #: Made inside an operator in C++, which knows only CPU options: takes the device it first meets.
 FLOATING = -2
+#: In the counts only: computed on the host while a DataLoader fetches a batch.
+LOADING = -3
 
 #: Storage of a tensor: C, fast. Raises one of NO_STORAGE for sparse, nested and lazy tensors.
 storage_of: Any = torch._C.TensorBase.untyped_storage
@@ -136,7 +138,7 @@ def set_tag(tensor: Any, tag: HostTag) -> None:
         set_tag(part, HostTag(tag.device, 0, tag.operator, tag.code, tag.lasti))
 
 
-_DEVICES: dict[int, torch.device] = {CPU: torch.device("cpu"), FLOATING: torch.device("cpu")}
+_DEVICES: dict[int, torch.device] = dict.fromkeys((CPU, FLOATING, LOADING), torch.device("cpu"))
 
 
 def device_named(number: int) -> torch.device:

@@ -8,7 +8,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Account:
-    """Sums over a run. Bytes computed: of operator results; views and moves do not count."""
+    """Sums over a run.
+
+    Bytes computed are those of operator results. Views, moves, and the making of tensors
+    (factories, fills, random initial values, clones) do not count; what a DataLoader computes
+    while it fetches a batch is counted apart, in `loading_bytes`.
+    """
 
     gpu_operators: int = 0
     gpu_bytes: int = 0
@@ -22,6 +27,7 @@ class Account:
     d2d_bytes: int = 0
     host_waits: int = 0
     peak_memory: int = 0
+    loading_bytes: int = 0
 
     @property
     def gpu_share(self) -> float:
