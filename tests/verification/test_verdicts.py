@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,6 +43,7 @@ class Runs:
         lines = {Path("/p/train.py"): (1, 2)} if changed else {}
         self.rewrite = Rewrite({Path("/p/train.py"): b"x"} if changed else {}, lines)
         self.args: tuple[str, ...] = ()
+        self.scratch = SimpleNamespace(root=Path("/p"))
         self.table: dict[tuple[Role, Where], Run] = {}
         self.runs: list[Run] = []
         self.code_lines: dict[Path, tuple[int, ...]] = dict(lines)
@@ -50,6 +52,7 @@ class Runs:
         self.add(Role.ORIGINAL_AGAIN)
         self.add(Role.MIGRATED_CPU)
         self.add(Role.MIGRATED_GPU, Where.SIMULATED, report=ended(ON_GPU))
+        self.add(Role.ORIGINAL_GPU, Where.SIMULATED, report=ended(ON_HOST))
 
     def add(
         self,
@@ -74,9 +77,9 @@ class Runs:
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable[..., Verdict]:
-    def judge(runs: Runs, source: str = "import torch\n") -> Verdict:
+    def judge(runs: Runs) -> Verdict:
         script = tmp_path / "train.py"
-        script.write_text(source)
+        script.write_text("import torch\n")
         return verifier._Verification(runs, script, VerifyOptions()).verdict()  # type: ignore[arg-type]
 
     return judge
@@ -108,6 +111,17 @@ def test_an_original_that_fails_shows_nothing(judged: Judged) -> None:
     assert len(verdict.runs) == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "option"),
+    [("EOFError: EOF when reading a line", "--stdin"), ("FileNotFoundError: data", "--root")],
+)
+def test_a_failure_that_an_option_may_cure_names_it(
+    judged: Judged, error: str, option: str
+) -> None:
+    verdict = judged(Runs().add(Role.ORIGINAL, report=raised(error)))
+    assert option in verdict.notes[0]
+
+
 def test_an_original_that_takes_too_long_shows_nothing(judged: Judged) -> None:
     verdict = judged(Runs().add(Role.ORIGINAL, report=Report(Status.TIMED_OUT, 124)))
     assert verdict.outcome is Outcome.NOT_SHOWN
@@ -130,7 +144,7 @@ def test_an_original_that_needs_a_gpu_is_compared_with_itself_there(judged: Judg
     failed = raised("AssertionError: no CUDA", traceback="Torch not compiled with CUDA enabled")
     runs = Runs().add(Role.ORIGINAL, report=failed)
     runs.add(Role.ORIGINAL, Where.SIMULATED).add(Role.ORIGINAL_AGAIN, Where.SIMULATED)
-    verdict = judged(runs, source="model.cuda()\n")
+    verdict = judged(runs)
     assert verdict.outcome is Outcome.VERIFIED
     assert verdict.notes
 
@@ -270,25 +284,25 @@ def asks_for_gpu(original: Report, printed: str, migrated: str = GPU_TEXT) -> Ru
 
 
 def test_what_a_program_prints_of_the_gpu_by_itself_may_differ(judged: Judged) -> None:
-    verdict = judged(asks_for_gpu(ended(), GPU_TEXT), source="torch.cuda.is_available()")
+    verdict = judged(asks_for_gpu(ended(), GPU_TEXT))
     assert verdict.outcome is Outcome.VERIFIED
     assert ("available False", "available True") in verdict.evidence.device_lines
 
 
 def test_a_program_that_never_asks_for_a_gpu_must_print_the_same(judged: Judged) -> None:
-    assert judged(asks_for_gpu(ended(), GPU_TEXT)).outcome is Outcome.FAILED
+    assert judged(asks_for_gpu(ended(), CPU_TEXT)).outcome is Outcome.FAILED
 
 
 def test_a_failing_original_still_tells_what_it_prints_on_a_gpu(judged: Judged) -> None:
     runs = asks_for_gpu(raised(), GPU_TEXT.replace("end 0.25\n", ""))
-    assert judged(runs, source="torch.cuda").outcome is Outcome.VERIFIED
+    assert judged(runs).outcome is Outcome.VERIFIED
     runs = asks_for_gpu(raised(), "available True\n", GPU_TEXT.replace("0.25", "0.75"))
-    assert judged(runs, source="torch.cuda").outcome is Outcome.FAILED
+    assert judged(runs).outcome is Outcome.FAILED
 
 
 def test_mostly_other_output_on_a_gpu_is_a_difference(judged: Judged) -> None:
     other = "available True\nloss 0.7\nend 0.25\n"
-    assert judged(asks_for_gpu(ended(), other, other), source="cuda").outcome is Outcome.FAILED
+    assert judged(asks_for_gpu(ended(), other, other)).outcome is Outcome.FAILED
 
 
 def test_a_leaf_that_is_lost_on_the_gpu_fails(judged: Judged) -> None:

@@ -53,7 +53,17 @@ class Judge:
             )
         else:
             reason = f"the original fails by itself: {_first_line(run.report)}"
+            self._hint(run.report)
         return self._verdict(Outcome.NOT_SHOWN, reason, failing=run)
+
+    def _hint(self, report: Report) -> None:
+        """What a failure may come from that is none outside of a verification."""
+        kind = report.error.partition(":")[0]
+        if kind == "EOFError":
+            self.note("a program that reads its standard input needs --stdin FILE")
+        elif kind in ("FileNotFoundError", "ModuleNotFoundError", "NotADirectoryError"):
+            root = self.runner.scratch.root
+            self.note(f"it ran in a copy of {root}; --root names a folder that holds all it needs")
 
     def unsteady(self, run: Run) -> Verdict:
         """The original came to its end once, but not again."""
@@ -204,7 +214,9 @@ class Judge:
         on_cpu = [r.values for r in self.runner.runs if r.role is Role.MIGRATED_CPU]
         if run.role is not Role.MIGRATED_GPU or not on_cpu:
             return None
-        own = self.gpu_original.values if self.gpu_original is not None else self.first.values
+        own, gpu = self.first.values, self.gpu_original
+        if gpu is not None and gpu.report.came_to_its_end:
+            own = gpu.values
         variables = (name for name in self.first.values if name.isidentifier())
         for name in variables:
             if name in own and name in on_cpu[-1] and name not in run.values:

@@ -87,10 +87,16 @@ class Runner:
         return run
 
     def real_gpu(self, report: Report) -> bool:
-        """Whether to use the machine's GPU, after a first run has told what torch can."""
-        if self.options.use != "auto":
-            return self.options.use == "real"
-        return report.torch_has_gpu and self._probe()
+        """Whether to use the machine's GPU, after a first run has told what torch can.
+
+        Raises UsageError where a real GPU is asked for and there is none.
+        """
+        if self.options.use == "simulated":
+            return False
+        found = report.torch_has_gpu and self._probe()
+        if self.options.use == "real" and not found:
+            raise UsageError("PyTorch finds no GPU on this machine; a simulated one needs none")
+        return found
 
     def _probe(self) -> bool:
         command = "import torch; print(torch.cuda.is_available())"

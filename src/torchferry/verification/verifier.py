@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from torchferry.core.errors import UnreadableSource
@@ -10,12 +9,10 @@ from torchferry.core.errors import UnreadableSource
 from .judge import Judge
 from .options import VerifyOptions
 from .request import Status, Where
-from .rewrite import Rewrite, read_source
+from .rewrite import Rewrite
 from .runs import Progress, Run, Runner
 from .scratch import Scratch, choose_root
 from .verdict import Role, Verdict
-
-_NAMES_A_DEVICE = re.compile(rb"\b(?:cuda|device|mps|xpu|accelerator|is_available)\b|--gpu")
 
 
 def verify_rewrite(
@@ -54,7 +51,6 @@ class _Verification:
         self.runner, self.options = runner, options
         self.rewrite = runner.rewrite
         self.judge = Judge(script, runner, options)
-        self.own_gpu = bool(_NAMES_A_DEVICE.search(read_source(script)))
 
     def verdict(self) -> Verdict:
         first = self.runner.run(Role.ORIGINAL, Where.CPU)
@@ -62,7 +58,7 @@ class _Verification:
         self.judge.where = where
         home = Where.CPU
         if not first.report.came_to_its_end:
-            if not self._asks_for_gpu(first):
+            if not _asks_for_gpu(first):
                 return self.judge.original_failed(first)
             first = self.runner.run(Role.ORIGINAL, where)
             if not first.report.came_to_its_end:
@@ -86,18 +82,11 @@ class _Verification:
         failed = self.judge.ended_badly(run)
         if failed is not None:
             return failed
-        if self.judge.differs_on_gpu(run) and self.own_gpu and self.judge.home is Where.CPU:
-            self._look_at_original_on_gpu(where)
+        if self.judge.home is Where.CPU and self.judge.differs_on_gpu(run):
+            # perhaps rightly: a program that asks for a GPU may say so where there is one
+            self.judge.take_gpu_reference(self.runner.run(Role.ORIGINAL_GPU, where))
         return self.judge.on_gpu(run)
 
-    def _asks_for_gpu(self, run: Run) -> bool:
-        return (
-            run.report.status is Status.RAISED
-            and self.own_gpu
-            and "cuda" in (run.report.traceback.lower())
-        )
 
-    def _look_at_original_on_gpu(self, where: Where) -> None:
-        """A program that asks for a GPU may print other things on one; see what its own are."""
-        run = self.runner.run(Role.ORIGINAL_GPU, where)
-        self.judge.take_gpu_reference(run)
+def _asks_for_gpu(run: Run) -> bool:
+    return run.report.status is Status.RAISED and "cuda" in run.report.traceback.lower()
