@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from .attributes import set_attribute
 from .graph import HOST_NODE
 from .iteration import part_of
-from .join import join_optional
 from .operators import bound_tensor, passed
 from .state import Frame
 from .subscripts import set_item
@@ -127,11 +126,3 @@ def unpack(ip: Interp, targets: list[Any], value: Value, stmt: Any) -> None:
         items = [part] * len(targets)
     for target, item in zip(targets, items, strict=False):
         assign(ip, target, item, stmt)
-
-
-def union_elements(ip: Interp, values: list[Value]) -> Value | None:
-    """The join of the values, None for none."""
-    result: Value | None = None
-    for value in values:
-        result = join_optional(ip, result, value)
-    return result

@@ -96,7 +96,6 @@ class Interp:
         self.owned: set[int] = set()  #: constructor calls whose module another module registers
         self.in_module_init: list[Class] = []
         self.constructing: list[Inst] = []  #: modules whose __init__ runs: they are on the host
-        self.calls_of: dict[int, list[Any]] = {}
         self.facts: dict[str, list[Any]] = {}
         self.events: list[Event] = []  #: all calls, when the code is checked as it stands
         self.meetings: list[Clash] = []  #: host tensors of different origin that meet in functions

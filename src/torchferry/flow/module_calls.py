@@ -62,6 +62,8 @@ def make_module(
             ip.owned.add(id(node))
         return inst
     adopt_arguments(ip, inst, [*args, *kwargs.values()])
+    if last in CONTAINERS and not inst.attrs:
+        ip.owned.add(id(node))  # empty: what is added later is moved for itself
     for value, expr, _ in (*args, *kwargs.values()):
         if isinstance(value, Tensor):
             # a loss that holds a tensor (class weights): it lives where its inputs live

@@ -42,7 +42,7 @@ def adopt_arguments(ip: Interp, inst: Inst, args: list[Arg]) -> None:
                     continue
                 if key != "elem" and isinstance(item, Inst) and item.kind == "module":
                     inst.attrs[str(key[1])] = item
-                    adopt(ip, inst, item)
+                    adopt(ip, inst, item, by_constructor=True)
                 else:
                     parts.append(item)
         for part in parts:
@@ -52,7 +52,7 @@ def adopt_arguments(ip: Interp, inst: Inst, args: list[Arg]) -> None:
             for option in options:
                 if isinstance(option, Inst) and option.kind == "module":
                     inst.attrs[f"{index}"] = option
-                    adopt(ip, inst, option)
+                    adopt(ip, inst, option, by_constructor=True)
                     index += 1
                 elif isinstance(option, Tensor) and option.flags & PARAM and option.var >= 2:
                     ip.graph.same(option.var, inst.state["var"])
@@ -63,9 +63,10 @@ def adopt_arguments(ip: Interp, inst: Inst, args: list[Arg]) -> None:
                     index += 1
 
 
-def adopt(ip: Interp, parent: Inst, child: Inst) -> None:
-    """`child` is registered in `parent`: it moves with it."""
-    ip.owned.add(id(child.node))
+def adopt(ip: Interp, parent: Inst, child: Inst, *, by_constructor: bool = False) -> None:
+    """`child` is registered in `parent`: it moves with it, unless it comes after the move."""
+    if by_constructor or ip.constructing:
+        ip.owned.add(id(child.node))
     mine, other = parent.state.get("var", HOST_NODE), child.state.get("var", HOST_NODE)
     if mine >= 2 and other >= 2:
         ip.graph.same(other, mine)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from torchferry.torchapi.tensor_methods import COPYING, HOST_ATTRS, HOST_RESULT, NEW, SAME_ATTRS
+from torchferry.torchapi.tensor_methods import (
+    COPYING,
+    HOST_ATTRS,
+    HOST_ONLY,
+    HOST_RESULT,
+    NEW,
+    SAME_ATTRS,
+)
 from torchferry.torchapi.torch_functions import ELEMENTWISE, MOVEMENT
 
 from .borders import border
 from .moves import KEEP, cpu_method, cuda_method, moved, to_method, type_as_method, type_method
-from .operators import USE, anchor, birth, live, meet, written
+from .operators import anchor, birth, live, meet, written
 from .values import (
     ACCEL,
     ARRAY,
@@ -28,7 +35,6 @@ from .values import (
     Inst,
     Method,
     OfModule,
-    Seq,
     Tensor,
     Value,
     Why,
@@ -94,8 +100,6 @@ def call_tensor_method(
     elementwise = plain in ELEMENTWISE
     if name.endswith("_") and not name.endswith("__"):
         return _in_place(ip, tensor, name, operands, node)
-    if name == "apply_" or name == "map_":
-        ip.graph.want_host(ip.graph.find(tensor.var), 10**4, "apply_ works on the CPU only")
     flags = tensor.flags & 128
     if plain in _REDUCTIONS and not args and not kwargs:
         flags |= SCALAR
@@ -124,6 +128,8 @@ def _checked_receiver(
 def _in_place(ip: Interp, tensor: Tensor, name: str, operands: list[Any], node: Any) -> Value:
     written(ip, tensor)
     plain = name.rstrip("_")
+    if name in HOST_ONLY:
+        ip.graph.want_host(ip.graph.find(tensor.var), 10**4, f"{name} works on the CPU only")
     result = meet(
         ip, node, operands, plain, compute=plain not in MOVEMENT and bool(operands),
         elementwise=plain in ELEMENTWISE, place=tensor.var, place_dev=tensor.dev,
@@ -168,10 +174,6 @@ def _where(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) 
     return meet(ip, node, operands + [(v, e) for v, e, _ in args], "where", elementwise=True)
 
 
-def _split(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
-    return Seq("tuple", None, Tensor(tensor.var, tensor.dev, tensor.flags & 128, tensor.why))
-
-
 def _backward(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, node: Any) -> Value:
     """The gradient argument lives where the tensor lives."""
     given = args[0] if args else kwargs.get("gradient")
@@ -203,8 +205,3 @@ _SPECIAL: dict[str, Any] = {
     "size": lambda ip, t, a, k, n: HOST,
     "backward": _backward,
 }
-
-
-def edge_cost(ip: Interp) -> int:
-    """Cost of a move at one use here."""
-    return USE * ip.weight

@@ -159,10 +159,6 @@ def _parameter(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -
     return Tensor(made.var, made.dev, LEAF | PARAM, made.why)
 
 
-def _arange(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
-    return make_tensor(ip, "torch.arange", args, kwargs, node)
-
-
 def _tensor_class(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     return make_legacy(ip, TypeName("torch.Tensor", False), args, kwargs, node)
 
