@@ -28,3 +28,5 @@ SAME_ATTRS = frozenset("data grad T H mT mH real imag _values _indices".split())
 NEW = frozenset("new new_zeros new_ones new_empty new_full new_tensor new_empty_strided".split())
 #: legal across devices: they copy
 COPYING = frozenset("copy_ __setitem__".split())
+#: refuse a tensor that is not on the CPU
+HOST_ONLY = frozenset("apply_ map_ map2_".split())
