@@ -219,7 +219,7 @@ def _clash(
         )
         if certain:
             ip.clash("mixed", node, op, [found, place_dev], owner)
-            return ACCEL
+            return UNSURE  # one mistake is said once
     if bits == CPU and not ip.migrating and not ip.exploring and len(found) > 1 and ip.stack:
         meeting = Clash("host", node, ip.frame.unit, op, [found, place_dev])
         meeting.frame, meeting.stack, meeting.owner = ip.frame, ip.stack, owner
