@@ -87,9 +87,14 @@ class Causes:
         if self._in_hook(clash):
             tensor = next((t for t, _ in found if t.dev == CPU), None)
             return [Cause("hook-closure-device", clash.node, clash, tensor)]
-        if clash.owner is not None and place_dev == CPU:
+        if isinstance(clash.owner, Inst) and place_dev == CPU:
             return [self._module(clash, clash.owner, found)]
         causes = []
+        if isinstance(clash.owner, Tensor) and clash.owner.dev == CPU:
+            receiver = getattr(getattr(clash.node, "func", None), "value", None)
+            cause = self._tensor(clash, clash.owner, receiver, found)
+            cause.partner = cause.partner or partner
+            return [cause]
         for tensor, expr in found:
             if tensor.dev != CPU:
                 continue
@@ -240,7 +245,7 @@ class Causes:
             cause.rule = self._data_rule(cause, passed, found)
             cause.expr = self._argument(passed, born) or (cause.expr if passed is clash.node else None)
             return
-        if owner is not None and is_loss(owner) and tensor is not found[0][0]:
+        if isinstance(owner, Inst) and is_loss(owner) and tensor is not found[0][0]:
             cause.rule = "label-not-moved"
             return
         if self.is_factory(born) and birthplace is not None and not _entry(birthplace):
@@ -267,7 +272,7 @@ class Causes:
             return "embedding-index-device" if clash.stack else "input-not-moved"
         if clash.op.endswith(("loss", "entropy", "Loss")) or clash.op == "loss":
             return "label-not-moved" if cause.tensor is not first else "input-not-moved"
-        if clash.owner is not None:
+        if isinstance(clash.owner, Inst):
             return "input-not-moved"
         if clash.parties[1] == CPU:
             return "accumulator-on-cpu"

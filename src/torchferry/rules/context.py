@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from torchferry.flow.interp import Event, Interp
     from torchferry.source.document import Document
 
+_ACCELERATOR = re.compile(r"cuda|^mps$|\bmps\b|\bxpu\b|accelerator")
+_DEVICE_TEXT = re.compile(r"(cuda|mps|xpu)(:\d+)?$")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -99,6 +102,11 @@ class Context:
 
     def location(self, node: ast.AST) -> Location:
         """Where a node stands; a function or class stands at its header."""
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            from torchferry.core.span import Span
+
+            begin = self.doc.offset(node.lineno, node.col_offset)
+            return self.doc.location(Span(begin, self.doc.span(node.iter).end))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             start = self.doc.offset(node.lineno, node.col_offset)
             from torchferry.core.span import Span
@@ -195,18 +203,17 @@ class Context:
         return found
 
     @cached_property
-    def uses_gpu(self) -> bool:
-        """Whether the code names an accelerator at all."""
-        import re
-
-        return re.search(r"cuda|\bmps\b|\bxpu\b|accelerator|device", self.doc.text) is not None
-
-    @cached_property
     def cuda_certain(self) -> bool:
-        """Whether the code names an accelerator (and does not merely speak of devices)."""
-        import re
-
-        return re.search(r"cuda|\bmps\b|\bxpu\b|accelerator", self.doc.text) is not None
+        """Whether the code itself (not a comment) names an accelerator."""
+        if not _ACCELERATOR.search(self.doc.text):
+            return False
+        for node in self.nodes.get(ast.Attribute, []):
+            if _ACCELERATOR.search(node.attr):
+                return True
+        for node in self.nodes.get(ast.Constant, []):
+            if isinstance(node.value, str) and _DEVICE_TEXT.match(node.value):
+                return True
+        return any(_ACCELERATOR.search(n.id) for n in self.nodes.get(ast.Name, []))
 
 
 def tensors_of(value: Any, depth: int = 0) -> Iterator[Tensor]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Evidence, Finding, Severity
-from torchferry.flow.values import CPU, Kept, OfModule
+from torchferry.flow.values import CPU, Inst, Kept, OfModule
 
 from ..causes import Causes, all_causes, causes
 from ..rule import Rule
@@ -42,8 +42,8 @@ def host_births(ctx: Context) -> dict[str, list[HostBirth]]:
     judge = all_causes(ctx)
     seen: set[int] = set()
     for meeting in ctx.ip.meetings:
-        if meeting.unit.doc is not ctx.doc:
-            continue
+        if meeting.unit.doc is not ctx.doc or meeting.op == "index":
+            continue  # a CPU index into a GPU tensor is legal
         for one in _births(ctx, judge, meeting):
             if id(one.node) not in seen:
                 seen.add(id(one.node))
@@ -79,7 +79,7 @@ def _births(ctx: Context, judge: Causes, meeting: Any) -> Iterator[HostBirth]:
 
 def _foreign(ctx: Context, parties: list[Any], index: int, place: Any, meeting: Any) -> bool:
     """Whether a partner comes from outside the function, so that it will move."""
-    if meeting.owner is not None and meeting.parties[1]:
+    if isinstance(meeting.owner, Inst) and meeting.parties[1]:
         return True
     for other, (tensor, _) in enumerate(parties):
         if other == index:

@@ -80,8 +80,9 @@ class HiddenPerStepCopy(Rule):
             if event.result.dev != ACCEL or _kept_again(ctx, event.node, kept.attr):
                 continue
             made = _made_at(ctx, kept)
+            what = "a tensor attribute" if kept.attr.startswith("?") else f"`{kept.attr}`"
             evidence = [ctx.step(made, "made on the CPU here")] if made is not None else []
-            message = f"`{kept.attr}` is copied to the device again in every forward"
+            message = f"{what} is copied to the device again in every forward"
             yield self.finding(
                 ctx, event.node, message, evidence=evidence,
                 help="make it a buffer: register_buffer(..., persistent=False)",
@@ -90,7 +91,7 @@ class HiddenPerStepCopy(Rule):
                 yield self.finding(
                     ctx,
                     made,
-                    f"`{kept.attr}` is a plain attribute, so that `.to()` leaves it on the CPU",
+                    f"{what} is a plain attribute, so that `.to()` leaves it on the CPU",
                     evidence=[ctx.step(event.node, "and each forward copies it here")],
                     help="make it a buffer: register_buffer(..., persistent=False)",
                 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
+from torchferry.flow.values import Func
 
 from ..causes import causes
 from ..rule import Rule
@@ -87,3 +88,27 @@ class StaleCacheDevice(Rule):
                 evidence=proof(ctx, cause),
                 help="make it again when its device is not that of the input, or keep a buffer",
             )
+        seen: set[int] = set()
+        for node, tensor, _, op, frame, _ in ctx.ip.facts.get("either", ()):
+            kept = tensor.why
+            if frame.unit.doc is not ctx.doc or id(node) in seen or kept.inst.cls is None:
+                continue
+            stores = ctx.ip.attr_sets.get((id(kept.inst.cls.node), kept.attr), [])
+            late = [s[1] for s in stores if _in_other_method(s) and s[1] is not None]
+            if kept.inst.kind != "module" or not late:
+                continue
+            seen.add(id(node))
+            yield self.finding(
+                ctx,
+                node,
+                f"the cached `{kept.attr}` may be from before the module moved: nothing asks for "
+                "its device",
+                severity=Severity.WARNING,
+                evidence=[*ctx.evidence(tensor), ctx.step(node, f"used here, in {op}")],
+                help="make it again when its device is not that of the input, or keep a buffer",
+            )
+
+
+def _in_other_method(stored: Any) -> bool:
+    func = stored[3].func
+    return isinstance(func, Func) and func.name != "__init__"

@@ -1,0 +1,73 @@
+"""DEV520."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from torchferry.core.edit import Fix, Safety
+from torchferry.core.finding import Finding
+from torchferry.source.build import add_keyword
+
+from ..devices import device_at
+from ..rule import Rule
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+DISTRIBUTED = re.compile(r"DistributedDataParallel|init_process_group|local_rank")
+
+
+class LoadNoMapLocation(Rule):
+    """`torch.load` without `map_location`.
+
+    What it does:
+        Reports `torch.load` that does not say where the tensors go.
+
+    Why is this bad:
+        They go where they were saved from: a checkpoint of a GPU machine cannot be opened on a
+        machine without one.
+
+    Example:
+        import torch
+
+        state = torch.load("model.pt")
+
+    Fix:
+        import torch
+
+        state = torch.load("model.pt", map_location="cpu")
+
+    Fix safety:
+        Unsafe: the loaded tensors may be on another device than before; `load_state_dict` copies
+        them to where the model is.
+
+    References:
+        https://docs.pytorch.org/docs/stable/generated/torch.load.html
+    """
+
+    code = "DEV520"
+    name = "load-no-map-location"
+    fixable = True
+    word = "load"
+
+    def check(self, ctx: Context) -> Iterable[Finding]:
+        if DISTRIBUTED.search(ctx.doc.text):
+            return
+        for event in ctx.calls("torch.load"):
+            if len(event.args) > 1 or "map_location" in event.kwargs or "**" in event.kwargs:
+                continue
+            device = device_at(ctx, event.node) or '"cpu"'
+            edits = add_keyword(ctx.doc, event.node, "map_location", device)
+            title = f"load to `{device}`"
+            reason = "the tensors may be on another device than before"
+            fix = None if edits is None else Fix(title, edits, Safety.UNSAFE, reason)
+            yield self.finding(
+                ctx,
+                event.node,
+                "what was saved on a GPU cannot be loaded without one: torch.load needs "
+                "map_location",
+                help="give map_location=device",
+                fix=fix,
+            )

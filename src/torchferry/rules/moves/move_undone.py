@@ -1,0 +1,111 @@
+"""DEV605."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from torchferry.core.finding import Finding
+
+from ..rule import Rule
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+
+class MoveUndone(Rule):
+    """A later assignment that reads the unmoved tensor again.
+
+    What it does:
+        Reports `x = source.clamp(...)` after `x = source.to(device)` in one function, when x is
+        used afterwards.
+
+    Why is this bad:
+        The second assignment starts from the tensor on the CPU: the move is lost.
+
+    Example:
+        import torch
+
+        def load(batch, device):
+            x = batch["x"].to(device)
+            if x.dim() == 2:
+                x = batch["x"].clamp(-1, 1)
+            return x * 2
+
+    Fix:
+        import torch
+
+        def load(batch, device):
+            x = batch["x"].to(device)
+            if x.dim() == 2:
+                x = x.clamp(-1, 1)
+            return x * 2
+
+    Fix safety:
+        No automatic fix.
+
+    References:
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
+    """
+
+    code = "DEV605"
+    name = "move-undone"
+
+    def check(self, ctx: Context) -> Iterable[Finding]:
+        moves: dict[tuple[int, str], tuple[Any, str]] = {}
+        for node in ctx.nodes.get(ast.Assign, []):
+            if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+                continue
+            name = node.targets[0].id
+            key = (id(ctx.function(node)), name)
+            source = _moved_source(node.value)
+            if source:
+                if source != name:
+                    moves[key] = (node, source)
+                continue
+            found = moves.pop(key, None)
+            if found is not None and self._undoes(ctx, node, found, name):
+                yield self.finding(
+                    ctx,
+                    node,
+                    f"`{name}` is made from `{found[1]}` again, which was never moved itself",
+                    evidence=[ctx.step(found[0], f"`{name}` is moved here")],
+                    help=f"go on from the moved `{name}`",
+                )
+
+    def _undoes(self, ctx: Context, node: Any, found: tuple[Any, str], name: str) -> bool:
+        move, source = found
+        text = ast.unparse(node.value)
+        if not (text == source or text.startswith(source + ".")):
+            return False
+        if any(word in text for word in (".to(", ".cuda(", "device", ".cpu(", ".shape", ".size(")):
+            return False
+        if ctx.loop(move) is not ctx.loop(node):
+            return False
+        return _used_after(ctx, node, name)
+
+
+def _moved_source(value: Any) -> str:
+    """`source` of `source.to(device)` or `source.cuda()`."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return ""
+    if value.func.attr not in ("to", "cuda"):
+        return ""
+    base = value.func.value
+    if not isinstance(base, (ast.Name, ast.Subscript, ast.Attribute)):
+        return ""
+    given = [ast.unparse(a) for a in value.args]
+    if value.func.attr == "to" and not any("dev" in g.lower() or "cuda" in g for g in given):
+        return ""
+    return ast.unparse(base)
+
+
+def _used_after(ctx: Context, node: Any, name: str) -> bool:
+    scope = ctx.function(node)
+    body = ctx.tree if scope is None else scope
+    for part in ast.walk(body):
+        if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load):
+            if part.lineno > node.lineno:
+                return True
+    return False

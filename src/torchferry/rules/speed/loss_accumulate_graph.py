@@ -1,0 +1,125 @@
+"""DEV902."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from torchferry.core.edit import Fix
+from torchferry.core.finding import Finding
+from torchferry.flow.values import GRAPH, LEAF, Method, Seq, Tensor
+from torchferry.source.build import method_call
+
+from ..rule import Rule
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+
+class LossAccumulateGraph(Rule):
+    """A loss that is added up or kept with its graph.
+
+    What it does:
+        Reports `running += loss`, `losses.append(loss)` and `total[name] += loss` in a training
+        loop when the loss holds a graph and nothing calls backward on the sum.
+
+    Why is this bad:
+        Each kept loss holds the graph of its step: the memory of the GPU fills up, step by step.
+
+    Example:
+        import torch
+        from torch import nn
+
+        net = nn.Linear(2, 1)
+        running = 0.0
+        for _ in range(10):
+            loss = net(torch.ones(3, 2)).mean()
+            loss.backward()
+            running += loss
+
+    Fix:
+        import torch
+        from torch import nn
+
+        net = nn.Linear(2, 1)
+        running = 0.0
+        for _ in range(10):
+            loss = net(torch.ones(3, 2)).mean()
+            loss.backward()
+            running += loss.item()
+
+    Fix safety:
+        Safe: `.detach()` has the same value and does not wait for the GPU.
+
+    References:
+        https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+    """
+
+    code = "DEV902"
+    name = "loss-accumulate-graph"
+    fixable = True
+
+    def check(self, ctx: Context) -> Iterable[Finding]:
+        for node, _, right, frame, _, _ in ctx.ip.facts.get("augmented", ()):
+            if frame.unit.doc is not ctx.doc or not isinstance(node.op, ast.Add):
+                continue
+            if _holds_graph(right) and self._kept(ctx, node, node.target):
+                yield self._report(ctx, node, node.value)
+        for event in ctx.ip.events:
+            func = event.func
+            if not isinstance(func, Method) or func.name != "append" or not event.args:
+                continue
+            if event.frame.unit.doc is not ctx.doc or not isinstance(func.receiver, Seq):
+                continue
+            value, expr, _ = event.args[0]
+            if _holds_graph(value) and self._kept(ctx, event.node, event.node.func.value):
+                yield self._report(ctx, event.node, expr)
+
+    def _kept(self, ctx: Context, node: Any, target: Any) -> bool:
+        """In a loop with a backward pass, into something from outside that nobody differentiates."""
+        loop = ctx.loop(node)
+        if loop is None or ctx.function(loop) is not ctx.function(node):
+            return False
+        text = ctx.doc.source(loop)
+        if ".backward(" not in text and ".grad(" not in text:
+            return False
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        name = ast.unparse(target)
+        scope = ctx.function(node) or ctx.tree
+        for part in ast.walk(scope):
+            if isinstance(part, ast.Call):
+                if ast.unparse(part.func) == f"{name}.backward":
+                    return False
+                words = [ast.unparse(a) for a in part.args]
+                last = ast.unparse(part.func).rpartition(".")[2]
+                if name in words and last in ("stack", "cat", "sum", "backward", "grad", "mean"):
+                    return False
+                if name in words and ctx.loop(part) is loop and last not in ("print", "float", "len"):
+                    return False
+        return not _made_in(loop, name)
+
+    def _report(self, ctx: Context, node: Any, expr: Any) -> Finding:
+        edits = method_call(ctx.doc, expr, ".detach()")
+        fix = None if edits is None else Fix(f"detach `{ctx.source(expr)}`", edits)
+        return self.finding(
+            ctx,
+            node,
+            f"`{ctx.source(expr)}` is kept with its graph: memory grows with every step",
+            help="keep `.item()` or `.detach()`",
+            fix=fix,
+        )
+
+
+def _holds_graph(value: Any) -> bool:
+    return isinstance(value, Tensor) and bool(value.flags & GRAPH) and not value.flags & LEAF
+
+
+def _made_in(loop: Any, name: str) -> bool:
+    """Whether the loop itself binds the name anew in each step."""
+    for stmt in loop.body:
+        for part in ast.walk(stmt):
+            if isinstance(part, ast.Assign) and any(ast.unparse(t) == name for t in part.targets):
+                return True
+    return False

@@ -1,0 +1,93 @@
+"""DEV901."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from torchferry.core.finding import Finding, Severity
+from torchferry.flow.values import ACCEL, Tensor
+
+from ..rule import Rule
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+
+class SyncInLoop(Rule):
+    """A round trip to the host in every step of a loop.
+
+    What it does:
+        Reports `f(x.cpu()).to(device)` in a loop, when x is on the GPU; and notes copies to the
+        host in a loop inside another loop.
+
+    Why is this bad:
+        `.cpu()` waits for all queued work of the GPU. The loop then runs at the speed of the
+        slower of both, with both waiting for each other.
+
+    Example:
+        import torch
+
+        p = torch.ones(2, 5, device="cuda")
+        for _ in range(10):
+            t = torch.multinomial(p.cpu(), 1).to("cuda")
+
+    Fix:
+        import torch
+
+        p = torch.ones(2, 5, device="cuda")
+        for _ in range(10):
+            t = torch.multinomial(p, 1)
+
+    Fix safety:
+        No automatic fix: the numbers of a random draw differ between CPU and GPU.
+
+    References:
+        https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
+    """
+
+    code = "DEV901"
+    name = "sync-in-loop"
+    kinds = ("host-round-trip",)
+
+    def check(self, ctx: Context) -> Iterable[Finding]:
+        for event in ctx.methods("cpu", "numpy", "tolist"):
+            tensor = event.func.receiver
+            if not isinstance(tensor, Tensor) or tensor.dev != ACCEL or event.depth < 1:
+                continue
+            loop = ctx.loop(event.node)
+            if loop is None:
+                continue
+            back = _back_again(ctx, event.node)
+            if back is not None:
+                yield self.finding(
+                    ctx,
+                    event.node,
+                    "each step copies to the host and back: the GPU waits for the CPU",
+                    evidence=[ctx.step(back, "back to the device here")],
+                    help="compute on the device",
+                )
+            elif ctx.loop(loop) is not None and event.func.name == "cpu":
+                yield self.finding(
+                    ctx,
+                    event.node,
+                    "each step of the inner loop waits for the GPU",
+                    severity=Severity.NOTE,
+                    help="copy once, outside the inner loop",
+                )
+
+
+def _back_again(ctx: Context, node: Any) -> Any:
+    """The move to the device in the expression around a copy to the host."""
+    for outer in ctx.around(node):
+        if isinstance(outer, ast.stmt):
+            return None
+        if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute):
+            if outer.func.attr == "cuda":
+                return outer
+            if outer.func.attr == "to" and outer.args:
+                text = ast.unparse(outer.args[0])
+                if "dev" in text.lower() or "cuda" in text:
+                    return outer
+    return None
