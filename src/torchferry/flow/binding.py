@@ -39,7 +39,12 @@ def bind_arguments(
     names = [a.arg for a in spec.posonlyargs] + [a.arg for a in spec.args]
     values: list[Value] = [] if receiver is None else [receiver]
     open_end = False
+    spread: Value | None = None  #: what each parameter may be that `*args` of unknown length fills
     for value, expr, starred in args:
+        if open_end:
+            item = part_of(ip, value) if starred else value
+            spread = item if spread is None else join(ip, spread, item)
+            continue
         if not starred:
             if type(value) is Tensor and expr is not None and ip.migrating:
                 value = passed(ip, value, expr)
@@ -48,14 +53,17 @@ def bind_arguments(
         items = value.state["items"] if isinstance(value, Seq) else None
         if items is None:
             open_end = True
-            break
+            spread = part_of(ip, value)
+            continue
         values.extend(items)
     slots = frame.vars
     for name, value in zip(names, values, strict=False):
         slots[name] = value
     rest = values[len(names) :]
     if spec.vararg:
-        slots[spec.vararg.arg] = Seq("tuple", None if open_end else list(rest), UNKNOWN)
+        slots[spec.vararg.arg] = Seq(
+            "tuple", None if open_end else list(rest), UNKNOWN if spread is None else spread
+        )
     extra = Map()
     for key, (value, expr, _) in kwargs.items():
         if type(value) is Tensor and expr is not None and ip.migrating:
@@ -70,7 +78,11 @@ def bind_arguments(
         slots[spec.kwarg.arg] = extra
     for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs):
         if arg.arg not in slots:
-            slots[arg.arg] = UNKNOWN if open_end else func.defaults.get(arg.arg, UNKNOWN)
+            known = spread if arg.arg in names else None
+            if open_end:
+                slots[arg.arg] = UNKNOWN if known is None else known
+            else:
+                slots[arg.arg] = func.defaults.get(arg.arg, UNKNOWN)
 
 
 def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:

@@ -9,7 +9,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from torchferry.core.edit import Fix
+from torchferry.core.edit import Edit, Fix
 from torchferry.source.build import add_keyword, replace
 
 from .model import PlanItem
@@ -33,7 +33,7 @@ def find_switches(
     """The switches of a document, each with its fix. `expression` gives the device to use."""
     found: list[tuple[Fix, PlanItem]] = []
     asks = _asks_for_gpu(doc.tree)
-    found += _numbered(doc)
+    found += _numbered(doc) + _renamed_async(doc)
     for node in ast.walk(doc.tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and not asks:
             switch = _device_switch(doc, node, expression, torch) or _flag_switch(doc, node, torch)
@@ -43,6 +43,17 @@ def find_switches(
             switch = _option_switch(doc, node, torch)
             if switch is not None:
                 found.append(switch)
+    return found
+
+
+def _renamed_async(doc: Document) -> list[tuple[Fix, PlanItem]]:
+    """`.cuda(async=True)` of 2017: `async` is a keyword of Python since 3.7."""
+    found = []
+    for span in doc.legacy_async:
+        edit = Edit(span.start, span.end, "non_blocking")
+        fix = Fix("rename `async` to `non_blocking`", (edit,), group="migration")
+        line = doc.line_of(span.start)
+        found.append((fix, PlanItem(line, "async=", "a syntax error today; non_blocking= now")))
     return found
 
 
