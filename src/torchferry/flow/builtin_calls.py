@@ -45,6 +45,8 @@ def call_builtin(
         label = args[1][0]
         if isinstance(label, Const) and isinstance(label.value, str):
             return attribute_of(ip, args[0][0], label.value, node)
+        if isinstance(args[0][0], Inst) and "?dynamic" in args[0][0].attrs:
+            return attribute_of(ip, args[0][0], "?dynamic", node)
         return UNKNOWN
     if name == "setattr" and len(args) == 3:
         _setattr(ip, args[0][0], args[1][0], args[2][0])
@@ -65,6 +67,8 @@ def _setattr(ip: Interp, base: Value, label: Value, value: Value) -> None:
         register(ip, base, name, value)
     elif known:
         ip.trail.set(base.attrs, name, value)
+    elif isinstance(value, Tensor) and not ip.migrating:
+        ip.trail.set(base.attrs, "?dynamic", value)
 
 
 def _isinstance(value: Value, kind: Value) -> Value:

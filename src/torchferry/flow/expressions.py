@@ -19,6 +19,7 @@ from .subscripts import get_item
 from .values import (
     ARRAY,
     HOST,
+    TEXT,
     UNKNOWN,
     Const,
     Device,
@@ -267,7 +268,7 @@ def _joined(ip: Interp, node: ast.JoinedStr) -> Value:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             ip.eval(part.value)
-    return HOST
+    return HOST if ip.migrating else TEXT
 
 
 def _walrus(ip: Interp, node: ast.NamedExpr) -> Value:

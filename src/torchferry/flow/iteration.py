@@ -13,6 +13,7 @@ from .values import (
     CPU,
     HOST,
     PARAM,
+    TEXT,
     UNKNOWN,
     Array,
     Batch,
@@ -149,6 +150,8 @@ def _collated(item: Value, why: Why, placed: bool = False) -> Value:
         for key, value in item.state.items():
             result.state[key] = None if value is None else _collated(value, why, placed)
         return result
+    if item is TEXT:
+        return Seq("list", None, HOST)
     if placed and isinstance(item, Tensor):
         return Tensor(HOST_NODE, item.dev, BATCHED, why)
     if isinstance(item, (Tensor, Array)) or item is HOST or isinstance(item, Guard):

@@ -27,6 +27,7 @@ from .values import (
     UNSURE,
     Batch,
     Inst,
+    Kept,
     OfModule,
     Tensor,
     Value,
@@ -175,7 +176,7 @@ def _carried(
         union |= tensor.flags
         common &= tensor.flags
     carried = union & (MODEL | GRAPH)
-    if union & (PARAM | LEAF) or (owner is not None and op not in PARAMETERLESS):
+    if union & (PARAM | LEAF) or (isinstance(owner, Inst) and op not in PARAMETERLESS):
         carried |= MODEL | GRAPH
     if ip.graph_off or op == "detach":
         carried &= ~GRAPH
@@ -220,6 +221,10 @@ def _clash(
         if certain:
             ip.clash("mixed", node, op, [found, place_dev], owner)
             return UNSURE  # one mistake is said once
+    if bits & ACCEL and not ip.migrating and not ip.exploring:
+        for tensor, _ in found:
+            if tensor.dev == CPU | ACCEL and type(tensor.why) is Kept:
+                ip.note("either", node, tensor, found, op, ip.frame, ip.stack)
     if bits == CPU and not ip.migrating and not ip.exploring and len(found) > 1 and ip.stack:
         meeting = Clash("host", node, ip.frame.unit, op, [found, place_dev])
         meeting.frame, meeting.stack, meeting.owner = ip.frame, ip.stack, owner

@@ -220,7 +220,7 @@ def set_item_operator(ip: Interp, target: ast.Subscript, right: Value, expr: Any
         written(ip, base)
         meet(
             ip, target, [(right, expr)], "add", elementwise=True, place=base.var,
-            place_dev=base.dev,
+            place_dev=base.dev, owner=base,
         )  # fmt: skip
     elif isinstance(left, Tensor) or isinstance(right, Tensor):
         value = meet(ip, target, [(left, None), (right, expr)], "add", elementwise=True)

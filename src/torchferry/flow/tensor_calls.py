@@ -22,11 +22,14 @@ from .values import (
     ACCEL,
     ARRAY,
     CHECKED,
+    COMPUTED,
     CPU,
     EXPANDED,
     GRAPH,
     HOST,
+    INTEGER,
     LEAF,
+    MODEL,
     SCALAR,
     Copied,
     Device,
@@ -54,6 +57,10 @@ def tensor_attribute(ip: Interp, tensor: Tensor, attr: str, node: Any) -> Value:
         if attr in SAME_ATTRS:
             flags = tensor.flags & (KEEP | CHECKED)
             flags &= ~GRAPH if attr in ("data", "grad") else ~0
+            return Tensor(tensor.var, tensor.dev, flags, tensor.why)
+        if attr in ("values", "indices"):  # of what topk, max or sort gave
+            integer = INTEGER if attr == "indices" else tensor.flags & INTEGER
+            flags = tensor.flags & MODEL | integer | COMPUTED
             return Tensor(tensor.var, tensor.dev, flags, tensor.why)
     if attr in SAME_ATTRS:
         return Tensor(tensor.var, tensor.dev, tensor.flags & KEEP, tensor.why)
@@ -133,6 +140,7 @@ def _in_place(ip: Interp, tensor: Tensor, name: str, operands: list[Any], node: 
     result = meet(
         ip, node, operands, plain, compute=plain not in MOVEMENT and bool(operands),
         elementwise=plain in ELEMENTWISE, place=tensor.var, place_dev=tensor.dev,
+        owner=tensor,
     )  # fmt: skip
     if name == "requires_grad_":
         anchor(ip, tensor)

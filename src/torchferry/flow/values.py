@@ -53,6 +53,7 @@ class _Host(Value):
 
 
 HOST = _Host()
+TEXT = _Host()  #: a string for certain; only the check tells it from other host values
 NONE = Const(None)
 
 

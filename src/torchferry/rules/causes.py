@@ -209,6 +209,7 @@ class Causes:
         outside = [s for s in stores if _method_of(s) not in ("__init__", "")]
         if outside:
             cause.rule = "stale-cache-device"
+            cause.node = next((s[1] for s in outside if s[1] is not None), cause.node)
             cause.extra = [(s[1], f"{kept.attr} is stored here") for s in outside if s[1] is not None]
             return
         node = next((s[1] for s in stores if s[1] is not None), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -91,22 +92,33 @@ class StaleCacheDevice(Rule):
         seen: set[int] = set()
         for node, tensor, _, op, frame, _ in ctx.ip.facts.get("either", ()):
             kept = tensor.why
-            if frame.unit.doc is not ctx.doc or id(node) in seen or kept.inst.cls is None:
+            if frame.unit.doc is not ctx.doc or kept.inst.cls is None:
                 continue
             stores = ctx.ip.attr_sets.get((id(kept.inst.cls.node), kept.attr), [])
             late = [s[1] for s in stores if _in_other_method(s) and s[1] is not None]
             if kept.inst.kind != "module" or not late:
                 continue
-            seen.add(id(node))
+            store = late[0]
+            if id(store) in seen or _asks_device(ctx, store):
+                continue
+            seen.add(id(store))
             yield self.finding(
                 ctx,
-                node,
+                store,
                 f"the cached `{kept.attr}` may be from before the module moved: nothing asks for "
                 "its device",
                 severity=Severity.WARNING,
-                evidence=[*ctx.evidence(tensor), ctx.step(node, f"used here, in {op}")],
+                evidence=[ctx.step(store, "kept here"), ctx.step(node, f"used here, in {op}")],
                 help="make it again when its device is not that of the input, or keep a buffer",
             )
+
+
+def _asks_device(ctx: Context, store: Any) -> bool:
+    """Whether the branch that makes the cache looks at the device."""
+    return any(
+        isinstance(outer, ast.If) and "device" in ast.unparse(outer.test)
+        for outer in ctx.around(store)
+    )
 
 
 def _in_other_method(stored: Any) -> bool:
