@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .attributes import set_attribute
 from .graph import HOST_NODE
 from .iteration import part_of
+from .join import join
 from .operators import bound_tensor, passed
 from .state import Frame
 from .subscripts import set_item

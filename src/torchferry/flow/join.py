@@ -28,7 +28,8 @@ from .values import (
 if TYPE_CHECKING:
     from .interp import Interp
 
-PHI_COST = 6
+PHI_COST = 300  #: two births that meet in one name belong together ...
+FIXED_PHI_COST = 6  #: ... unless the program itself has put one of them elsewhere
 UNSURE_TENSOR = 128  #: flag of a Tensor that may be something else: no edit at its uses
 _PLAIN = (Const, type(HOST), Guard)
 _CALLABLE = (Inst, Func, Bound, Class, Ext, Method)
@@ -101,8 +102,9 @@ def join_tensors(ip: Interp, a: Tensor, b: Tensor) -> Tensor:
             return a
         return Tensor(u, a.dev | b.dev, flags, a.why or b.why)
     phi = graph.variable(("phi", min(u, v), max(u, v)), "phi")
-    graph.edge(u, phi, PHI_COST, PHI_COST)
-    graph.edge(v, phi, PHI_COST, PHI_COST)
+    cost = FIXED_PHI_COST if min(u, v) < 2 else PHI_COST
+    graph.edge(u, phi, cost, cost)
+    graph.edge(v, phi, cost, cost)
     return Tensor(phi, a.dev | b.dev, flags, a.why or b.why)
 
 
