@@ -188,6 +188,8 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
             value = Tensor(value.var, value.dev, 0, value.why)
         if base.kind == "module":
             value = _module_state(ip, base, target, value, stmt)
+        if attr == "device" and base.cls is not None:
+            ip.kept_devices.setdefault(id(base.cls.node), []).append(value)
         ip.trail.set(base.attrs, attr, value)
         if base.cls is not None and foreign_base(base.cls):
             # code that is not known will use it together with what it makes itself
@@ -227,8 +229,11 @@ def _module_state(ip: Interp, base: Inst, target: ast.Attribute, value: Value, s
         return value
     if isinstance(value, Tensor):
         if value.flags & PARAM and value.flags & LEAF:
-            if value.var >= 2:
+            if value.var >= 2 and ip.constructing:
                 ip.graph.same(value.var, base.state["var"])
+            elif value.var >= 2:
+                # registered after the module was made, perhaps after it was moved
+                ip.graph.edge(value.var, base.state["var"], HARD, HARD)
             return value
         old = base.attrs.get(target.attr)
         if isinstance(old, Tensor) and old.flags & BUFFER:

@@ -182,6 +182,8 @@ def _call_foreign(
 ) -> None:
     """A function that is not known: what it is given together stays together."""
     ip.note("unknown-call", name, node, args, kwargs, ip.frame.unit)
+    if not ip.migrating:
+        return  # it may move what it is given: nothing is certain
     given = [(v, e) for v, e, _ in (*args, *kwargs.values())]
     tensors: list[Operand] = [(v, e) for v, e in given if isinstance(v, Tensor)]
     module = next(

@@ -74,6 +74,10 @@ def make_tensor(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
             made = birth(ip, node, "placed", dev=bits, text="made here")
             ip.graph.same(made.var, 0 if bits == ACCEL else HOST_NODE)
             return Tensor(0 if bits == ACCEL else HOST_NODE, bits, flags, made.why)
+    if not ip.migrating and name.startswith("torch.sparse_"):
+        parts = [v for v, _, _ in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+        if parts:  # the device of its values
+            return Tensor(parts[-1].var, parts[-1].dev, flags, parts[-1].why)
     how = "factory"
     if "**" in kwargs or (any(s for _, _, s in args) and name not in _STAR_FINE):
         how = "append"

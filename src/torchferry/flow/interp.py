@@ -115,6 +115,8 @@ class Interp:
         self.missed: set[str] = set()  #: names that were read and not there
         self.saved: list[Value] = []  #: what torch.save was given
         self.learned: set[int] = set()  #: variables of tensors that require grad
+        #: what objects keep as `device`: id(class) -> values
+        self.kept_devices: dict[int, list[Value]] = {}
         self.self_devices: set[int] = set()
         self.buffers: frozenset[tuple[int, str]] = frozenset()
 

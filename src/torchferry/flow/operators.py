@@ -198,6 +198,10 @@ _CASTS = {
 }  # fmt: skip
 
 
+#: take lengths or targets on the host beside data on the device
+_LEGAL_MIXES = frozenset("ctc_loss CTCLoss tensor_split pad_packed_sequence".split())
+
+
 def _clash(
     ip: Interp,
     node: Any,
@@ -209,6 +213,8 @@ def _clash(
 ) -> int:
     """Where the result is as the source stands; a clash is noted."""
     bits = place_dev
+    if not ip.migrating and found and (not op or op in _LEGAL_MIXES):
+        return found[0][0].dev if op else UNSURE
     for tensor, _ in found:
         if not (tensor.flags & SCALAR and elementwise and tensor.dev == CPU):
             bits |= tensor.dev

@@ -18,6 +18,8 @@ from .values import (
     CHECKED,
     CPU,
     HOST,
+    INTEGER,
+    SCALAR,
     UNKNOWN,
     UNSURE,
     Array,
@@ -97,6 +99,8 @@ def index_edges(ip: Interp, node: Any, base: Tensor, index: Value, expr: Any) ->
             ip.clashes.remove(meeting)
             ip.meetings.append(meeting)
         if not ip.migrating and base.dev == CPU and tensor.dev == ACCEL:
+            if tensor.flags & SCALAR and tensor.flags & INTEGER:
+                continue  # read as a number
             ip.clash("index", node, "index", [[(base, None), (tensor, part)], 0])
             refused = True
     return refused

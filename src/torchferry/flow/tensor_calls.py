@@ -166,6 +166,8 @@ def drawn_on_host(generator: Value | None) -> bool:
 
 
 def _numpy(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    if "force" in kwargs and not ip.migrating:
+        return ARRAY
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         border(ip, node, tensor, node.func.value, "numpy()")
     return ARRAY
