@@ -39,6 +39,7 @@ _INDEX_OPS = frozenset(
     "scatter_reduce repeat_interleave".split()
 )
 _LABEL = re.compile(r"(?i)(label|target|tag|gold|truth|^y|_y\b|^t$|cls|class)")
+_STORES = ("pickle", "joblib", "csv", "wandb")  #: take GPU tensors as they are
 _FACTORY = "made on the CPU here"
 _HOST_TEXTS = (_FACTORY, "made from host memory here")
 
@@ -78,7 +79,7 @@ class Causes:
 
     def _causes(self, clash: Clash) -> list[Cause]:
         if clash.kind in ("border", "border-list"):
-            return [self._border(clash)]
+            return [] if clash.op in _STORES else [self._border(clash)]
         found, place_dev = clash.parties
         if clash.kind == "index":
             (base, _), (_, part) = found

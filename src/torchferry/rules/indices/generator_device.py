@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torchferry.core.finding import Finding, Severity
 from torchferry.flow.moves import device_bits
 from torchferry.flow.values import ACCEL, CPU, Ext, Inst
+from torchferry.torchapi.torch_functions import RANDOM_FACTORIES
 
 from ..causes import causes
 from ..rule import Rule
@@ -70,7 +71,11 @@ class GeneratorDevice(Rule):
             if not event.func.name.startswith("torch.") or ".data." in event.func.name:
                 continue
             mine = generator.state.get("dev", CPU)
-            wanted = device_bits(event.kwargs["device"][0]) if "device" in event.kwargs else 0
+            wanted = CPU if event.func.name in RANDOM_FACTORIES else 0
+            if "device" in event.kwargs:
+                wanted = device_bits(event.kwargs["device"][0])
+            elif ctx.ip.default_dev != CPU:
+                continue
             if wanted in (CPU, ACCEL) and mine in (CPU, ACCEL) and mine != wanted:
                 if event.frame.unit.doc is ctx.doc and id(event.node) not in seen:
                     seen.add(id(event.node))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
-from torchferry.core.finding import Finding
+from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import ACCEL, CPU, LEAF, Func, OfModule, Tensor
 from torchferry.source.build import add_keyword, remove_method_call
 
@@ -71,10 +71,25 @@ class NonleafAfterMove(Rule):
                     event.node,
                     "the tensor is moved after requires_grad: on a GPU it is no leaf, and its "
                     ".grad stays None",
+                    severity=Severity.WARNING if _leaf_wanted(ctx, event.node) else Severity.NOTE,
                     evidence=ctx.evidence(tensor),
                     help="make it on the device, or call requires_grad_() after the move",
                     fix=_fix(ctx, event.node, result),
                 )
+
+
+def _leaf_wanted(ctx: Context, call: Any) -> bool:
+    """Whether something reads the gradient of the moved tensor, or optimizes it."""
+    stmt = ctx.statement(call)
+    targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
+    names = {ast.unparse(t) for t in targets}
+    for node in ctx.nodes.get(ast.Attribute, []):
+        if node.attr == "grad" and ast.unparse(node.value) in names:
+            test = ctx.parents.get(id(node))
+            asked = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+            if not asked:
+                return True
+    return "optim" in ctx.doc.text or not any(n.isidentifier() for n in names)
 
 
 def _original_lost(ctx: Context, call: Any) -> bool:
