@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.edit import Fix
 from torchferry.flow.classes import dotted
 from torchferry.flow.moves import device_bits
-from torchferry.flow.values import UNKNOWN, Device
+from torchferry.flow.values import ACCEL, UNKNOWN, Device
 from torchferry.source.build import insert_after_imports
 
 from .scopes import Scopes, parameters, rebinds
@@ -175,6 +175,6 @@ def self_devices(ip: Interp) -> set[int]:
     """Classes whose instances keep a device in `self.device`."""
     return {
         class_id
-        for (class_id, attr), sets in ip.attr_sets.items()
-        if attr == "device" and all(isinstance(v, Device) for v, *_ in sets)
+        for class_id, values in ip.kept_devices.items()
+        if all(isinstance(v, Device) and v.bits == ACCEL for v in values)
     }
