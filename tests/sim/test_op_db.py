@@ -14,8 +14,8 @@ pytest.importorskip("expecttest")  # torch.testing._internal needs it
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-import sim_op_db  # noqa: E402
-import torch  # noqa: E402
+import sim_op_db
+import torch
 
 #: Every Nth operator is run each day, a few samples each.
 STRIDE = 12

@@ -30,9 +30,9 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
 
 def train(device: str, make: Callable[[Any], Any], clip: bool = True) -> list[float]:
     torch.manual_seed(0)
-    model = torch.nn.Sequential(
-        torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)
-    ).to(device)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)).to(
+        device
+    )
     optimizer = make(model.parameters())
     x, y = torch.randn(16, 4).to(device), torch.randint(3, (16,)).to(device)
     losses = []

@@ -204,11 +204,11 @@ def test_account_counts() -> None:
     assert account.gpu_operators == 3
     assert account.gpu_bytes == 1024 + 1024 + 4
     assert account.host_operators == 1
-    assert account.host_bytes == 1024
+    assert account.host_bytes == 0  # making a tensor is no computing
     assert (account.h2d_copies, account.h2d_bytes) == (1, 1024)
     assert (account.d2h_copies, account.d2h_bytes) == (1, 1024)
     assert account.host_waits == 2
-    assert account.peak_memory == 1024 + 1024 + 1024 + 512 or account.peak_memory >= 3072
+    assert account.peak_memory == 3 * 1024  # y, y * 2 and y * 2 + 1 in blocks of 512
 
 
 def test_views_and_moves_are_not_computing() -> None:

@@ -7,6 +7,7 @@ from types import CodeType
 
 from torchferry.sim.memory import Memory
 from torchferry.sim.places import place_of, user_frame
+from torchferry.sim.tables.families import MAKING
 from torchferry.sim.tags import CPU, LOADING, device_named
 from torchferry.trace import (
     Account,
@@ -16,20 +17,6 @@ from torchferry.trace import (
     MemoryPeak,
     Move,
     OperatorCount,
-)
-
-
-#: Operators that make or copy tensors: they compute nothing from what is there, so they do not
-#: say where a program computes (the initial values of a module are drawn where it is made).
-MAKING = frozenset(
-    """
-    empty empty_like empty_strided empty_permuted new_empty new_empty_strided zeros zeros_like
-    zero_ zero new_zeros ones ones_like new_ones full full_like new_full fill_ fill scalar_tensor
-    arange range linspace logspace eye rand rand_like randn randn_like randint randint_like
-    randperm uniform uniform_ normal_ random random_ bernoulli_ exponential_ cauchy_ geometric_
-    log_normal_ clone copy copy_ _to_copy lift lift_fresh lift_fresh_copy tril_indices
-    triu_indices contiguous
-    """.split()
 )
 
 

@@ -68,7 +68,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
         if pinned:
             tag = tag_of(out)
             if tag is not None:
-                tag.pinned = True
+                tag.pin()
         count(operator.name, device, code, lasti, nbytes)
         return out
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-BLOCK = 512
-SMALL_SIZE = 1 << 20
 SMALL_SEGMENT = 2 << 20
 LARGE_SEGMENT = 20 << 20
-LARGE_SIZE = 10 << 20
 ROUND_LARGE = 2 << 20
 
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -31,21 +28,33 @@ def parse_size(size: int | str) -> int:
 
 @dataclass
 class CardMemory:
-    """Bytes and blocks of one card."""
+    """Bytes and blocks of one card.
 
+    `threshold`: what `allocated` may grow to without a closer look: the peak, or the limit where
+    that is lower.
+    """
+
+    index: int
+    limit: int
     allocated: int = 0
-    peak: int = 0
-    requested: int = 0
-    requested_peak: int = 0
     blocks: int = 0
-    blocks_peak: int = 0
+    threshold: int = 0
+    peak: int = 0
     reserved: int = 0
     reserved_peak: int = 0
-    total_allocated: int = 0
-    total_blocks: int = 0
     ooms: int = 0
     fraction: float = 1.0
-    samples: list[tuple[int, int]] = field(default_factory=list)
+
+    def grow(self, now: int, nbytes: int) -> None:
+        """Look closer: `allocated` would become `now`. Raises OutOfMemory."""
+        if now > self.limit:
+            self.ooms += 1
+            raise OutOfMemory(self.index, nbytes)
+        self.peak = max(self.peak, now)
+        if now > self.reserved:
+            self.reserved = _segments(now)
+            self.reserved_peak = max(self.reserved_peak, self.reserved)
+        self.threshold = min(self.peak, self.limit)
 
 
 class OutOfMemory(Exception):
@@ -62,42 +71,14 @@ class Memory:
 
     def __init__(self, cards: int, total: int) -> None:
         self.total = total
-        self.cards = [CardMemory() for _ in range(cards)]
-        self._limits = [total] * cards
-
-    def allocate(self, device: int, nbytes: int) -> None:
-        """Take `nbytes` (rounded up to blocks of 512). Raises OutOfMemory."""
-        if not nbytes:
-            return
-        card = self.cards[device]
-        rounded = (nbytes + 511) & -512
-        now = card.allocated + rounded
-        if now > self._limits[device]:
-            card.ooms += 1
-            raise OutOfMemory(device, nbytes)
-        card.allocated = now
-        card.requested += nbytes
-        card.blocks += 1
-        card.total_allocated += rounded
-        card.total_blocks += 1
-        if now > card.peak:
-            card.peak = now
-            if now > card.reserved:
-                self._grow(card, now)
-
-    def free(self, device: int, nbytes: int) -> None:
-        """Give `nbytes` back."""
-        if not nbytes:
-            return
-        card = self.cards[device]
-        card.allocated -= (nbytes + 511) & -512
-        card.requested -= nbytes
-        card.blocks -= 1
+        self.cards = [CardMemory(index, total) for index in range(cards)]
 
     def set_fraction(self, device: int, fraction: float) -> None:
         """Let the program use `fraction` (0 to 1) of the card."""
-        self.cards[device].fraction = fraction
-        self._limits[device] = int(self.total * fraction)
+        card = self.cards[device]
+        card.fraction = fraction
+        card.limit = int(self.total * fraction)
+        card.threshold = min(card.peak, card.limit)
 
     def release_cached(self) -> None:
         """Give back what is reserved but not in use (`torch.cuda.empty_cache`)."""
@@ -107,33 +88,26 @@ class Memory:
     def reset_peaks(self, device: int) -> None:
         """Start the peaks again from what is in use now."""
         card = self.cards[device]
-        card.peak = card.allocated
+        card.peak = card.threshold = card.allocated
         card.reserved_peak = card.reserved
-        card.blocks_peak = card.blocks
-        card.requested_peak = card.requested
-
-    def _grow(self, card: CardMemory, needed: int) -> None:
-        card.reserved = _segments(needed)
-        card.reserved_peak = max(card.reserved_peak, card.reserved)
 
     def stats(self, device: int) -> dict[str, Any]:
         """Nested statistics as `torch._C._cuda_memoryStats` gives them."""
         card = self.cards[device]
-        card.peak = max(card.peak, card.allocated)
-        card.blocks_peak = max(card.blocks_peak, card.blocks)
+        card.reserved = max(card.reserved, card.allocated)
+        card.reserved_peak = max(card.reserved_peak, card.reserved)
 
-        def pools(now: int, peak: int, total: int) -> dict[str, dict[str, int]]:
-            full = {"current": now, "peak": peak, "allocated": total, "freed": total - now}
+        def pools(now: int, peak: int) -> dict[str, dict[str, int]]:
+            full = {"current": now, "peak": peak, "allocated": peak, "freed": peak - now}
             none = dict.fromkeys(full, 0)
             return {"all": full, "small_pool": none, "large_pool": dict(full)}
 
-        allocated = pools(card.allocated, card.peak, card.total_allocated)
-        blocks = pools(card.blocks, card.blocks_peak, card.total_blocks)
-        reserved = pools(card.reserved, card.reserved_peak, card.reserved_peak)
-        segments = pools(card.reserved // LARGE_SEGMENT, card.reserved_peak // LARGE_SEGMENT, 0)
-        requested = pools(card.requested, max(card.requested_peak, card.requested), 0)
-        inactive = pools(max(card.reserved - card.allocated, 0), 0, 0)
-        none = pools(0, 0, 0)
+        allocated = pools(card.allocated, card.peak)
+        blocks = pools(card.blocks, card.blocks)
+        reserved = pools(card.reserved, card.reserved_peak)
+        segments = pools(card.reserved // LARGE_SEGMENT, card.reserved_peak // LARGE_SEGMENT)
+        inactive = pools(max(card.reserved - card.allocated, 0), 0)
+        none = pools(0, 0)
         plain = {"current": 0, "peak": 0, "allocated": 0, "freed": 0}
         return {
             "allocation": blocks,
@@ -144,7 +118,7 @@ class Memory:
             "reserved_bytes": reserved,
             "active_bytes": allocated,
             "inactive_split_bytes": inactive,
-            "requested_bytes": requested,
+            "requested_bytes": allocated,
             "oversize_allocations": dict(plain),
             "oversize_segments": dict(plain),
             "max_split_size": -1,

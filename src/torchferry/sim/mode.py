@@ -16,6 +16,7 @@ from torchferry.sim import checks, factories, failures, operators
 from torchferry.sim.befores import lookup, random_call
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.places import internal_files, is_internal, user_frame
+from torchferry.sim.shortcut import close_shortcut
 from torchferry.sim.tables import families
 from torchferry.sim.tags import (
     CPU,
@@ -44,6 +45,9 @@ _NONE = -3
 class SimulationMode(TorchDispatchMode):
     """Runs each operator on the CPU and keeps account of where it would have run."""
 
+    #: Views may pass by this mode (shortcut.py).
+    sees_no_views = True
+
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
@@ -69,6 +73,7 @@ def _dispatch(
             return func(*args, **(kwargs or {}))
         entry = self._runners[id(func)] = (_prepare(self.session, func), func)
     if types and _has_own_dispatch(types):
+        close_shortcut()
         return func(*args, **(kwargs or {}))
     return entry[0](args, kwargs or {})
 
@@ -224,7 +229,7 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
     call, name, short = random_call(session, operator), operator.name, operator.short
     before, waits = lookup(operator), operator.waits
     on_host = families.HOST_RESULTS.get(short)
-    counter, memory = session.counter, session.memory
+    counter, memory, cards = session.counter, session.memory, session.memory.cards
     counts, codes = counter.operators, counter.codes
     files, getframe = internal_files, sys._getframe
 
@@ -280,7 +285,9 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
                 if storage._ferry is None:
                     nbytes = storage.nbytes()
                     if device >= 0:
-                        storage._ferry = DeviceTag(device, nbytes, short, code, lasti, memory)
+                        storage._ferry = DeviceTag(
+                            device, nbytes, short, code, lasti, cards[device]
+                        )
                     else:
                         where = FLOATING if session.lenient else device
                         storage._ferry = HostTag(where, nbytes, short, code, lasti)
@@ -295,7 +302,7 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
                             size = storage.nbytes()
                             nbytes += size
                             storage._ferry = (
-                                DeviceTag(device, size, short, code, lasti, memory)
+                                DeviceTag(device, size, short, code, lasti, cards[device])
                                 if device >= 0
                                 else HostTag(device, size, short, code, lasti)
                             )

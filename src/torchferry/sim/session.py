@@ -17,6 +17,7 @@ from torchferry.sim.places import user_frame
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
+    History,
     HostTag,
     nbytes_of,
     new_tag,
@@ -189,8 +190,8 @@ class Session:
             tag = new_tag(device, nbytes, by, made, made_at, self.memory)
         except OutOfMemory as full:
             self.out_of_memory(full, "to")
-        earlier = [] if origin is None or origin.moves is None else origin.moves[-8:]
-        tag.moves = [*earlier, (device, code, lasti)]
+        earlier = () if origin is None else origin.moves[-8:]
+        tag.history = History((*earlier, (device, code, lasti)))
         set_tag(out, tag)
 
     # Memory --------------------------------------------------------------------------------

@@ -15,12 +15,13 @@ from torchferry.sim import (
     autocast,
     backward,
     compiling,
-    loading,
     composites,
     constructors,
     grouping,
     legacy_types,
+    loading,
     recurrent,
+    shortcut,
     state,
     storage_methods,
     tensor_methods,
@@ -53,6 +54,7 @@ _INSTALLERS = (
     compiling,
     loading,
     threads,
+    shortcut,
 )
 _lock = threading.RLock()
 _patcher = Patcher()

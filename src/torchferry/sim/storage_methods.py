@@ -89,7 +89,7 @@ def pin_memory(self: Any, device: Any = None) -> Any:
     if _number(self) >= 0:
         raise TypeError(f"cannot pin '{torch.typename(self)}' only CPU memory can be pinned")
     out = _copy(self, CPU)
-    out._ferry.pinned = True
+    out._ferry.pin()
     return out
 
 

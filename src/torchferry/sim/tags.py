@@ -8,12 +8,13 @@ Tensors without a storage (sparse) carry the tag themselves.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn.parameter import UninitializedTensorMixin
 
-from torchferry.sim.memory import Memory
+from torchferry.sim.memory import CardMemory, Memory
+from torchferry.sim.shortcut import close_shortcut
 
 CPU = -1
 #: Made inside an operator in C++, which knows only CPU options: takes the device it first meets.
@@ -41,10 +42,21 @@ def storage_or_none(tensor: Any) -> Any | None:
 ATTRIBUTE = "_ferry"
 
 
+#: (device number, code, instruction)
+MoveNote = tuple[int, "CodeType | None", int]
+
+
+class History(NamedTuple):
+    """What few storages have: earlier moves, pinned memory."""
+
+    moves: tuple[MoveNote, ...] = ()
+    pinned: bool = False
+
+
 class HostTag:
     """Tag of a storage on the host. `code` and `lasti` name the instruction that made it."""
 
-    __slots__ = ("code", "device", "lasti", "moves", "nbytes", "operator", "pinned")
+    __slots__ = ("code", "device", "history", "lasti", "nbytes", "operator")
 
     def __init__(
         self,
@@ -59,14 +71,27 @@ class HostTag:
         self.operator = operator
         self.code = code
         self.lasti = lasti
-        self.moves: list[tuple[int, CodeType | None, int]] | None = None
-        self.pinned = False
+        self.history: History | None = None
+
+    @property
+    def pinned(self) -> bool:
+        """True for pinned memory of the host."""
+        return self.history is not None and self.history.pinned
+
+    @property
+    def moves(self) -> tuple[MoveNote, ...]:
+        """(device number, code, instruction) of the last moves."""
+        return () if self.history is None else self.history.moves
+
+    def pin(self) -> None:
+        """Mark the memory as pinned."""
+        self.history = History(self.moves, True)
 
 
 class DeviceTag(HostTag):
     """Tag of a storage on a GPU: gives its memory back when the storage dies."""
 
-    __slots__ = ("memory",)
+    __slots__ = ("card",)
 
     def __init__(
         self,
@@ -75,22 +100,28 @@ class DeviceTag(HostTag):
         operator: str,
         code: CodeType | None,
         lasti: int,
-        memory: Memory,
+        card: CardMemory,
     ) -> None:
-        memory.allocate(device, nbytes)  # may raise: then `memory` is not set, nothing is freed
-        self.memory = memory
-        self.device = device
         self.nbytes = nbytes
+        now = card.allocated + ((nbytes + 511) & -512)
+        if now > card.threshold:
+            card.grow(now, nbytes)  # may raise: then `card` is not set, nothing is given back
+        card.allocated = now
+        card.blocks += 1
+        self.card = card
+        self.device = device
         self.operator = operator
         self.code = code
         self.lasti = lasti
-        self.moves = None
-        self.pinned = False
+        self.history = None
 
     def __del__(self) -> None:
-        memory = getattr(self, "memory", None)
-        if memory is not None:  # else the allocation failed: nothing to give back
-            memory.free(self.device, self.nbytes)
+        try:
+            card = self.card
+        except AttributeError:
+            return
+        card.allocated -= (self.nbytes + 511) & -512
+        card.blocks -= 1
 
 
 def tag_of(tensor: Any) -> HostTag | None:
@@ -133,6 +164,7 @@ def set_tag(tensor: Any, tag: HostTag) -> None:
     if storage is not None:
         storage._ferry = tag
         return
+    close_shortcut()
     setattr(tensor, ATTRIBUTE, tag)
     for part in _sparse_parts(tensor):
         set_tag(part, HostTag(tag.device, 0, tag.operator, tag.code, tag.lasti))
@@ -170,6 +202,7 @@ def tag_results(
 def _tag_without_storage(
     out: Any, device: int, operator: str, code: CodeType | None, lasti: int, memory: Memory
 ) -> int:
+    close_shortcut()
     if getattr(out, ATTRIBUTE, None) is None:
         setattr(out, ATTRIBUTE, HostTag(device, 0, operator, code, lasti))
     if out.layout is not torch.strided:
@@ -203,5 +236,5 @@ def new_tag(
 ) -> HostTag:
     """A tag for `device`; on a GPU it takes memory (OutOfMemory where there is none left)."""
     if device >= 0:
-        return DeviceTag(device, nbytes, operator, code, lasti, memory)
+        return DeviceTag(device, nbytes, operator, code, lasti, memory.cards[device])
     return HostTag(device, nbytes, operator, code, lasti)

@@ -168,7 +168,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
         session.birth(out, CPU, "pin_memory")
         tag = tag_of(out)
     if tag is not None:
-        tag.pinned = True
+        tag.pin()
     return out
 
 
