@@ -19,6 +19,7 @@ from .values import (
     Const,
     Device,
     Func,
+    Inst,
     Map,
     Seq,
     Tensor,
@@ -100,6 +101,10 @@ def assign(ip: Interp, target: Any, value: Value, stmt: Any) -> None:
             value = Batch(made.var, value.dev, True, value.why)
         elif type(value) is Device or type(value) is Const:
             _note_device(ip, target.id, value, stmt)
+        elif type(value) is Inst and value.kind == "namespace":
+            option = value.attrs.get("device")
+            if isinstance(option, Device):
+                _note_device(ip, f"{target.id}.device", option, stmt)
         ip.store(target.id, value)
     elif kind is ast.Tuple or kind is ast.List:
         unpack(ip, target.elts, value, stmt)

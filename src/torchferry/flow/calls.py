@@ -152,6 +152,8 @@ def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         data = call_data(ip, name, args, kwargs, node)
         if data is not None:
             return data
+        if name.startswith("torch.nn.") and name.endswith(".from_pretrained"):
+            return make_module(ip, name.removesuffix(".from_pretrained"), args, kwargs, node)
         if (
             name.startswith("torch.nn.")
             and name.rpartition(".")[2][:1].isupper()

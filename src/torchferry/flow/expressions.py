@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from .attributes import get_attribute
 from .binding import assign
-from .borders import border
 from .calls import eval_call
 from .classes import define_lambda
 from .iteration import loader_item, part_of
@@ -104,9 +103,7 @@ def _binop(ip: Interp, node: ast.BinOp) -> Value:
     left, right = used(ip.eval(node.left)), used(ip.eval(node.right))
     tl, tr = type(left), type(right)
     if tl is Tensor or tr is Tensor:
-        if tl is type(ARRAY):
-            border(ip, node, right, node.right, "numpy")
-            return ARRAY
+        # numpy refuses `array * tensor`: what stands beside a tensor is a numpy scalar
         if tl is Const and isinstance(left.value, str):  # type: ignore[attr-defined]
             return HOST
         op = _OPERATORS.get(type(node.op), "op")
@@ -186,9 +183,6 @@ def _compare(ip: Interp, node: ast.Compare) -> Value:
         return HOST
     left, right = used(left), used(right)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        if left is ARRAY:
-            border(ip, node, right, node.comparators[0], "numpy")
-            return ARRAY
         operands = [(left, node.left), (right, node.comparators[0])]
         return meet(ip, node, operands, "eq", elementwise=True)
     if left is ARRAY or right is ARRAY:
