@@ -180,6 +180,14 @@ class Context:
                     self._by_method.setdefault(func.name, []).append(event)
 
     @cached_property
+    def order(self) -> dict[int, int]:
+        """id(call node) -> the number of its first event."""
+        found: dict[int, int] = {}
+        for number, event in enumerate(self.ip.events):
+            found.setdefault(id(event.node), number)
+        return found
+
+    @cached_property
     def event_at(self) -> dict[int, Event]:
         """id(call node) -> its first event."""
         found: dict[int, Event] = {}

@@ -93,6 +93,21 @@ class ModuleHistory:
         return False
 
 
+def device_then(ctx: Context, inst: Inst, event: Any) -> int:
+    """Where a module was when an event happened; it may have moved since. 0: not known."""
+    order = ctx.order
+    start = order.get(id(event.node), 0)
+    root, dev, seen = root_of(inst), CPU, False
+    for moved, bits, node, _, _ in ctx.ip.facts.get("module-move", ()):
+        if root_of(moved) is root:
+            if order.get(id(node), 0) < start:
+                dev = bits if bits in (CPU, ACCEL) else 0
+            seen = True
+    if not seen:
+        dev = root.state.get("dev", 0)
+    return dev
+
+
 def listed_in(ctx: Context, inst: Inst) -> Any:
     """The statement that keeps a module in a plain list or dict of another module."""
     for sets in ctx.ip.attr_sets.values():
@@ -120,4 +135,4 @@ def modules_in(value: Value, depth: int = 0) -> list[Inst]:
     return found
 
 
-__all__ = ["ModuleHistory", "class_name", "is_loss", "is_metric", "listed_in", "modules_in"]
+__all__ = ["ModuleHistory", "class_name", "device_then", "is_loss", "is_metric", "listed_in", "modules_in"]

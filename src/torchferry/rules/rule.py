@@ -84,6 +84,7 @@ def family_of(rule: type[Rule] | Rule) -> str:
 def documentation(rule: type[Rule]) -> dict[str, str]:
     """The docstring by section; the summary under ""."""
     import inspect
+    import textwrap
 
     sections: dict[str, list[str]] = {"": []}
     current = sections[""]
@@ -93,5 +94,6 @@ def documentation(rule: type[Rule]) -> dict[str, str]:
             current = sections.setdefault(title, [])
         else:
             current.append(line)
-    texts = {name: inspect.cleandoc("\n".join(lines)) for name, lines in sections.items()}
-    return {name: text.strip("\n") for name, text in texts.items()}
+    return {
+        name: textwrap.dedent("\n".join(lines)).strip("\n") for name, lines in sections.items()
+    }

@@ -73,7 +73,8 @@ def move_fix(ctx: Context, cause: Cause, expr: Any, safety: Safety = Safety.SAFE
     if edits is None:
         return None
     title = f"move `{ctx.source(expr)}` to the device"
-    return Fix(title, edits, safety, group=f"move at line {expr.lineno}")
+    reason = "" if safety is Safety.SAFE else "which of the two should move is for you to say"
+    return Fix(title, edits, safety, reason, group=f"move at line {expr.lineno}")
 
 
 def birth_fix(ctx: Context, cause: Cause, call: Any) -> Fix | None:

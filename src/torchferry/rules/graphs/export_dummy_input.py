@@ -9,7 +9,7 @@ from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import ACCEL, CPU, Inst
 
 from ..context import tensors_of
-from ..modules import root_of
+from ..modules import device_then
 from ..rule import Rule
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ExportDummyInput(Rule):
             model = event.args[0][0]
             if not isinstance(model, Inst) or model.kind != "module":
                 continue
-            where = root_of(model).state.get("dev")
+            where = device_then(ctx, model, event)
             for tensor in tensors_of(event.args[1][0]):
                 if {where, tensor.dev} == {CPU, ACCEL} and _has_tensors(model):
                     names = {CPU: "CPU", ACCEL: "GPU"}

@@ -9,6 +9,7 @@ from torchferry.core.finding import Finding
 from torchferry.flow.values import ACCEL, Inst, Map
 
 from ..context import tensors_of
+from ..modules import device_then
 from ..rule import Rule
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class PickleLoadNoMapLocation(Rule):
 
     def check(self, ctx: Context) -> Iterable[Finding]:
         for event in ctx.calls(*_DUMPS):
-            if event.args and _on_device(event.args[0][0]):
+            if event.args and _on_device(ctx, event.args[0][0], event):
                 yield self.finding(
                     ctx,
                     event.node,
@@ -63,9 +64,9 @@ class PickleLoadNoMapLocation(Rule):
                 )
 
 
-def _on_device(value: Any) -> bool:
+def _on_device(ctx: Context, value: Any, event: Any) -> bool:
     if isinstance(value, Inst):
-        return value.kind == "module" and value.state.get("dev") == ACCEL
-    if isinstance(value, Map) and any(_on_device(v) for v in value.state.values() if v is not None):
-        return True
+        return value.kind == "module" and device_then(ctx, value, event) == ACCEL
+    if isinstance(value, Map):
+        return any(_on_device(ctx, v, event) for v in value.state.values() if v is not None)
     return any(tensor.dev == ACCEL for tensor in tensors_of(value))

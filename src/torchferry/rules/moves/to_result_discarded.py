@@ -81,10 +81,11 @@ class ToResultDiscarded(Rule):
         receiver = call.func.value
         fix = None
         if isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)):
-            start = ctx.doc.span(call).start
-            text = f"{ctx.doc.source(receiver)} = "
-            if "\n" not in text:
-                fix = Fix(f"bind the result to `{ctx.source(receiver)}`", (Edit(start, start, text),))
+            start, end = ctx.doc.span(call)
+            name = ctx.doc.source(receiver)
+            if "\n" not in name:
+                edit = Edit(start, end, f"{name} = {ctx.doc.text[start:end]}")
+                fix = Fix(f"bind the result to `{ctx.source(receiver)}`", (edit,))
         return self.finding(
             ctx,
             call,

@@ -62,6 +62,8 @@ class GpuSlowerSmall(Rule):
                 continue
             if not event.args or not all(isinstance(v, Tensor) for v, _, _ in event.args):
                 continue
+            if any(isinstance(a, ast.Call) for a in node.iter.args):
+                continue  # split, chunk: parts, not rows
             if any(
                 isinstance(n, ast.Attribute) and n.attr == "backward"
                 for s in node.body for n in ast.walk(s)

@@ -97,10 +97,8 @@ def buffer_fix(ctx: Context, stmt: Any) -> Fix | None:
     if between.strip(" \t") != "=" or doc.text[value.end : end].strip():
         return None
     owner = target.value.id
-    edits = (
-        Edit(start, value.start, f'{owner}.register_buffer("{target.attr}", '),
-        Edit(value.end, value.end, ", persistent=False)"),
-    )
+    text = doc.text[value.start : value.end]
+    edit = Edit(start, end, f'{owner}.register_buffer("{target.attr}", {text}, persistent=False)')
     if isinstance(stmt.value, (ast.Tuple, ast.GeneratorExp, ast.Yield, ast.NamedExpr)):
         return None
-    return Fix(f"register {owner}.{target.attr} as a buffer", edits, group=f"{target.attr} buffer")
+    return Fix(f"register {owner}.{target.attr} as a buffer", (edit,), group=f"{target.attr} buffer")

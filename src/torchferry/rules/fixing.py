@@ -1,0 +1,79 @@
+"""Fixing a document: apply what may be applied, check again, until nothing is left to fix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torchferry.core.edit import Safety
+from torchferry.core.errors import RewriteRefused
+from torchferry.source.apply import apply_fixes
+from torchferry.source.reread import check_rewrite
+
+from .engine import check_document
+from .options import CheckOptions
+
+if TYPE_CHECKING:
+    from torchferry.core.edit import Fix
+    from torchferry.core.finding import Finding
+    from torchferry.source.document import Document
+
+_ROUNDS = 10
+
+
+@dataclass(slots=True)
+class Fixed:
+    """The outcome: the new document, what was fixed, and the findings that are left."""
+
+    document: Document
+    fixed: list[Finding] = field(default_factory=list)
+    left: list[Finding] = field(default_factory=list)
+
+
+def fix_document(
+    doc: Document, options: CheckOptions | None = None, *, unsafe: bool = False
+) -> Fixed:
+    """Apply the fixes of a document's findings, in rounds. Nothing is written.
+
+    unsafe: also the fixes that may change what the program does. A rewrite that does not survive
+    proof-reading is left out, and the round ends the work.
+    """
+    fixed: list[Finding] = []
+    for _ in range(_ROUNDS):
+        findings = check_document(doc, options)
+        wanted = [f for f in findings if f.fix is not None and _allowed(f.fix, unsafe)]
+        after, done = _apply(doc, wanted)
+        if after is None or after.text == doc.text:
+            break
+        doc = after
+        fixed += done
+    return Fixed(doc, fixed, check_document(doc, options))
+
+
+def _allowed(fix: Fix, unsafe: bool) -> bool:
+    return fix.safety is Safety.SAFE or (unsafe and fix.safety is Safety.UNSAFE)
+
+
+def _apply(doc: Document, findings: list[Finding]) -> tuple[Document | None, list[Finding]]:
+    """All fixes at once; when that does not read well, one by one."""
+    if not findings:
+        return None, []
+    fixes = [f.fix for f in findings if f.fix is not None]
+    try:
+        applied = apply_fixes(doc, fixes)
+        after = check_rewrite(applied)
+        taken = set(map(id, applied.applied))
+        return after, [f for f in findings if id(f.fix) in taken or f.fix in applied.applied]
+    except RewriteRefused:
+        pass
+    done = []
+    for finding in findings:
+        try:
+            applied = apply_fixes(doc, [finding.fix])  # type: ignore[list-item]
+            after = check_rewrite(applied)
+        except RewriteRefused:
+            continue
+        if after.text != doc.text:
+            done.append(finding)
+            return after, done
+    return None, []
