@@ -112,8 +112,9 @@ class DeviceNames:
     def _of_file(self, chain: list[Any], line: int, node: ast.AST) -> str:
         in_function = any(not isinstance(s, ast.ClassDef) for s in chain)
         for name, bound in self._module_names:
+            root = name.partition(".")[0]
             shadowed = any(
-                not isinstance(s, ast.ClassDef) and (name in parameters(s) or rebinds(s, name))
+                not isinstance(s, ast.ClassDef) and (root in parameters(s) or rebinds(s, root))
                 for s in chain
             )
             if not shadowed and (in_function or bound < line):

@@ -24,6 +24,7 @@ _FLAG = re.compile(
 )
 _ACCELERATOR = re.compile(r"(cuda|mps|xpu)(:\d+)?$")
 _FIXED_ARGUMENTS = re.compile(r"parse_args\(\s*(args\s*=\s*)?(\[|\(\)|'|\")")
+_IDLE = frozenset("manual_seed manual_seed_all seed seed_all empty_cache synchronize".split())
 _GUARD = "{torch}.cuda.is_available()"
 
 
@@ -39,8 +40,10 @@ def find_switches(
             switch = _device_switch(doc, node, expression, torch) or _flag_switch(doc, node, torch)
             if switch is not None:
                 found.append(switch)
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call) and _adds_option(node):
             switch = _option_switch(doc, node, torch)
+            if switch is None and not asks:
+                switch = _device_option(doc, node, expression, torch)
             if switch is not None:
                 found.append(switch)
     return found
@@ -80,13 +83,27 @@ def _numbered(doc: Document) -> list[tuple[Fix, PlanItem]]:
 
 def _asks_for_gpu(tree: ast.Module) -> bool:
     """Whether the code itself names an accelerator somewhere: then "cpu" is a choice."""
+    idle: set[int] = set()  # `torch.cuda` of what does nothing where there is no GPU
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in ("is_available", "cuda", "accelerator"):
-            return True
-        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(node, ast.Attribute) and id(node) not in idle:
+            if node.attr in ("is_available", "cuda", "accelerator"):
+                return True
+            if node.attr in _IDLE:
+                idle.add(id(node.value))
+        idle.update(map(id, _compared(node)))
+        text = node.value if isinstance(node, ast.Constant) and id(node) not in idle else None
         if isinstance(text, str) and _ACCELERATOR.match(text):
             return True
     return False
+
+
+def _compared(node: ast.AST) -> list[ast.expr]:
+    """What a device is compared with: `device == "cuda"`, `device.startswith("cuda")`."""
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return list(node.args) if node.func.attr == "startswith" else []
+    return []
 
 
 def _name_of(target: Any) -> str:
@@ -142,12 +159,35 @@ def _flag_switch(doc: Document, node: ast.Assign, torch: str) -> tuple[Fix, Plan
     return fix, PlanItem(node.lineno, f"{name} = ...", "the program's own flag, no longer False")
 
 
+def _adds_option(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"
+
+
+def _long_names(node: ast.Call) -> list[str]:
+    labels = [a.value for a in node.args if isinstance(a, ast.Constant)]
+    return [str(x).lstrip("-") for x in labels if str(x).startswith("--")]
+
+
+def _device_option(
+    doc: Document, node: ast.Call, expression: str, torch: str
+) -> tuple[Fix, PlanItem] | None:
+    """`add_argument("--device", default="cpu")`."""
+    default = next((k.value for k in node.keywords if k.arg == "default"), None)
+    name = re.fullmatch(rf"{torch}\.device\((.*)\)", expression)
+    if "device" not in _long_names(node) or name is None or not torch:
+        return None
+    if not (isinstance(default, ast.Constant) and default.value == "cpu"):
+        return None
+    edits = replace(doc, default, name[1])
+    if edits is None:
+        return None
+    fix = Fix("let `--device` be the accelerator where there is one", edits, group="migration")
+    return fix, PlanItem(node.lineno, "--device", "the program's own device, no longer the CPU")
+
+
 def _option_switch(doc: Document, node: ast.Call, torch: str) -> tuple[Fix, PlanItem] | None:
     """`add_argument("--cuda", action="store_true")` that no command line can set."""
-    if not (isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument"):
-        return None
-    labels = [a.value for a in node.args if isinstance(a, ast.Constant)]
-    names = [str(x).lstrip("-") for x in labels if str(x).startswith("--")]
+    names = _long_names(node)
     if not names or not _FLAG.match(names[0].replace("-", "_")) or not torch:
         return None
     words = {k.arg: k.value for k in node.keywords}
