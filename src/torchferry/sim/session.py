@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
 
 from torchferry.sim.account import Counter
 from torchferry.sim.errors import raise_device_error
@@ -17,6 +16,7 @@ from torchferry.sim.places import user_frame
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
+    LAZY,
     History,
     HostTag,
     nbytes_of,
@@ -219,7 +219,7 @@ def _plain_copy(
     try:
         if dtype is None or dtype == tensor.dtype:
             if memory_format is torch.preserve_format:
-                if isinstance(tensor, UninitializedTensorMixin):  # refuses torch functions
+                if isinstance(tensor, LAZY):  # refuses torch functions
                     with torch._C.DisableTorchFunctionSubclass():
                         return tensor.detach().clone()
                 return tensor.clone()  # sparse tensors refuse the argument

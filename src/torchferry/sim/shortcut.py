@@ -16,8 +16,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torchferry.sim.patching import Patcher
 
 VIEWS = tuple(
-    """t transpose.int detach alias view expand unsqueeze squeeze squeeze.dim squeeze.dims select.int
-    slice.Tensor permute as_strided split.Tensor split_with_sizes unbind.int diagonal unfold
+    """t transpose.int detach alias view expand unsqueeze squeeze squeeze.dim squeeze.dims
+    select.int slice.Tensor permute as_strided split.Tensor split_with_sizes unbind.int diagonal
+    unfold
     _unsafe_view _reshape_alias view_as_real view_as_complex""".split()
 )
 

@@ -11,10 +11,13 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn import parameter
 
 from torchferry.sim.memory import CardMemory, Memory
 from torchferry.sim.shortcut import close_shortcut
+
+#: Class of lazy parameters and buffers, which refuse torch functions.
+LAZY: Any = parameter.UninitializedTensorMixin  # type: ignore[attr-defined]
 
 CPU = -1
 #: Made inside an operator in C++, which knows only CPU options: takes the device it first meets.
@@ -32,7 +35,7 @@ def storage_or_none(tensor: Any) -> Any | None:
     try:
         return storage_of(tensor)
     except NO_STORAGE:
-        if not isinstance(tensor, UninitializedTensorMixin):
+        if not isinstance(tensor, LAZY):
             return None
     with torch._C.DisableTorchFunctionSubclass():
         return storage_of(tensor)
@@ -136,7 +139,7 @@ def tag_without_storage(tensor: Any) -> HostTag | None:
     """Tag of a tensor without a storage at hand: sparse, nested, lazy, wrapped by torch.func."""
     storage = storage_or_none(tensor)
     if storage is not None:
-        return storage._ferry  # type: ignore[no-any-return]
+        return storage._ferry
     tag = getattr(tensor, ATTRIBUTE, None)
     if tag is not None:
         return tag

@@ -51,7 +51,7 @@ def _event(line: str, where: str) -> Event:
     try:
         data: dict[str, Any] = json.loads(line)
         cls = EVENT_TYPES.get(str(data.pop("event")))
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise TraceFormatError(f"{where}: not a line of a torchferry trace") from error
     if cls is Header and int(data.get("version", 0)) > TRACE_VERSION:
         raise TraceFormatError(
