@@ -113,7 +113,7 @@ def meet(
     dev = _clash(ip, node, found, op, elementwise, place_dev, owner)
     strict = [(t, e) for t, e in found if not (elementwise and t.flags & SCALAR)]
     if not strict and place is None:
-        strict = found
+        strict, compute = found, False  # a few numbers are not worth a device
         flags |= SCALAR
     roots = {graph.find(t.var) for t, _ in strict}
     if place is not None:
