@@ -34,10 +34,15 @@ def find_switches(
     """The switches of a document, each with its fix. `expression` gives the device to use."""
     found: list[tuple[Fix, PlanItem]] = []
     asks = _asks_for_gpu(doc.tree)
+    checks = asks and any(
+        isinstance(node, ast.Attribute) and node.attr == "is_available"
+        for node in ast.walk(doc.tree)
+    )
     found += _numbered(doc) + _renamed_async(doc)
     for node in ast.walk(doc.tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and not asks:
-            switch = _device_switch(doc, node, expression, torch) or _flag_switch(doc, node, torch)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            switch = None if asks else _device_switch(doc, node, expression, torch)
+            switch = switch or (None if checks else _flag_switch(doc, node, torch))
             if switch is not None:
                 found.append(switch)
         elif isinstance(node, ast.Call) and _adds_option(node):
