@@ -132,9 +132,12 @@ def _device_switch(
         return None
     if not call and not _used_as_device(doc, name):
         return None
-    new = expression if torch else '"cpu"'
-    edits = replace(doc, value, new)
-    if edits is None or not torch:
+    if not torch:
+        return None
+    # a string stays one: it may be compared, printed, or a key
+    words = re.fullmatch(rf"{torch}\.device\((.*)\)", expression)
+    edits = replace(doc, value, words[1] if words and not call else expression)
+    if edits is None:
         return None
     fix = Fix(f"let `{name}` be the accelerator where there is one", edits, group="migration")
     why = "the program's own device, no longer the CPU"
