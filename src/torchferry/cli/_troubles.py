@@ -23,13 +23,15 @@ _REPORT = (
 class Troubles:
     """What went wrong in a run; it decides the exit code and is part of every report."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, silent: bool = False) -> None:
         self.errors: list[SourceError] = []
+        self.silent = silent  #: said later, by another one
 
     def add(self, error: SourceError) -> None:
         """Tell the user about a file that cannot be processed."""
         self.errors.append(error)
-        click.echo(f"torchferry: {error}", err=True)
+        if not self.silent:
+            click.echo(f"torchferry: {error}", err=True)
 
     @contextmanager
     def caught(self, path: str) -> Iterator[None]:

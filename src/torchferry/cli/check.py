@@ -1,4 +1,4 @@
-"""`torchferry check`: device mistakes in PyTorch source, explained."""
+"""`torchferry check`: device mistakes in PyTorch source, explained and fixed."""
 
 from __future__ import annotations
 
@@ -7,66 +7,115 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torchferry.source.document import Document
-
-from ._troubles import Troubles
+from torchferry.source.discovery import STDIN
 
 if TYPE_CHECKING:
-    from torchferry.core.finding import Finding
+    from ._checking import CheckRun
 
 _HELP = """Find device mistakes in PyTorch source, without running it.
 
-PATHS are files, folders, or - for standard input.
+PATHS are files, folders, or - for standard input. Settings are read from [tool.torchferry] in the
+nearest pyproject.toml; options of the command line win.
 
 Exit codes: 0 no error and no warning, 1 errors or warnings, 2 wrong use or a file that could not
 be processed (the others are).
 """
+_FORMATS = ("text", "json", "sarif", "github")
 
 
 @click.command("check", help=_HELP)
 @click.argument("paths", nargs=-1, required=True)
+@click.option("--fix", is_flag=True, help="Write the safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="Take fixes that may change the program too.")
+@click.option("--diff", is_flag=True, help="Show what the fixes would change; write nothing.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True
 )
+@click.option("--select", multiple=True, metavar="CODES", help="Only these rules (DEV1, DEV301).")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules.")
+@click.option(
+    "--level",
+    type=click.Choice(("error", "warning", "note")),
+    help="The least severity that is shown.  [default: note]",
+)
+@click.option("--baseline", metavar="FILE", help="Hear only of what is not in this file.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline file.")
+@click.option("--stdin-filename", metavar="PATH", help="The name of what comes from -.")
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files or folders out.")
+@click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Processes; 0: by the work.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write .torchferry_cache.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors of this command.")
-def command(paths: tuple[str, ...], form: str, exclude: tuple[str, ...], quiet: bool) -> None:
+def command(
+    paths: tuple[str, ...],
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    form: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    level: str | None,
+    baseline: str | None,
+    write_baseline: bool,
+    stdin_filename: str | None,
+    exclude: tuple[str, ...],
+    jobs: int,
+    no_cache: bool,
+    quiet: bool,
+) -> None:
     """Check PATHS; see `_HELP`."""
-    troubles = Troubles()
-    findings: list[Finding] = []
-    files = 0
-    for document in troubles.documents(troubles.files(paths, exclude)):
-        with troubles.caught(document.path):
-            found = _check(document)
-            files += 1
-            findings += found
-            if form == "text" and not quiet:
-                _show(document, found)
+    from ._checking import CheckRun
+    from ._settings import read_settings
+
+    if stdin_filename and STDIN not in paths:
+        raise click.UsageError("--stdin-filename needs - among the paths")
+    if fix and diff:
+        raise click.UsageError("--fix and --diff exclude each other")
+    if fix and STDIN in paths:
+        raise click.UsageError("standard input cannot be written in place; use --diff")
+    settings = read_settings(stdin_filename or paths[0])
+    settings = settings.override(select, ignore, level, exclude, baseline)
+    if write_baseline and not settings.baseline:
+        raise click.UsageError("--write-baseline needs --baseline FILE")
+    run = CheckRun(settings, stdin_filename, jobs, cached=not no_cache)
+    if fix or diff:
+        run.fix(paths, unsafe=unsafe_fixes, write=fix, quiet=quiet or form != "text")
+        if diff and not quiet:
+            sys.exit(2 if run.troubles.errors else int(run.changed > 0))
+    else:
+        run.check(paths)
+    if write_baseline:
+        run.write_baseline()
+    else:
+        run.hide_baseline()
+    if not quiet:
+        _report(run, form)
+    sys.exit(run.exit_code())
+
+
+def _report(run: CheckRun, form: str) -> None:
     if form == "json":
         from torchferry.report.check_json import findings_json
 
-        click.echo(findings_json(findings, troubles.errors))
-    elif not quiet:
-        from torchferry.report.check_text import summary_text
+        click.echo(findings_json(run.findings, run.troubles.errors))
+    elif form == "sarif":
+        from torchferry.report.sarif import sarif_text
 
-        click.echo(summary_text(findings, files, troubles.errors))
-    sys.exit(_exit_code(findings, troubles))
+        from ._settings import described_rules
 
+        click.echo(sarif_text(run.findings, run.troubles.errors, described_rules()))
+    elif form == "github":
+        from torchferry.report.github import annotations
 
-def _check(document: Document) -> list[Finding]:
-    from torchferry.rules.engine import check_document
+        for line in annotations(run.findings, run.troubles.errors):
+            click.echo(line)
+    else:
+        from torchferry.report.check_text import finding_text, summary_text
 
-    return list(check_document(document))
-
-
-def _show(document: Document, findings: list[Finding]) -> None:
-    from torchferry.report.check_text import finding_text
-
-    for finding in findings:
-        click.echo(finding_text(finding, document) + "\n")
-
-
-def _exit_code(findings: list[Finding], troubles: Troubles) -> int:
-    if troubles.errors:
-        return 2
-    return 1 if any(finding.severity.value != "note" for finding in findings) else 0
+        for finding in run.findings:
+            click.echo(finding_text(finding, run.document(finding.location.path)) + "\n")
+        text = summary_text(run.findings, run.files, run.troubles.errors)
+        if run.hidden:
+            text += f"; {run.hidden} in the baseline"
+        if run.fixed:
+            text = f"{run.fixed} fixed; {text}"
+        click.echo(text)
