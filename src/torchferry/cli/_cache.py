@@ -6,9 +6,9 @@ file's size and time of change are the same, and the code of torchferry is.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
+import zlib
 from typing import TYPE_CHECKING
 
 from torchferry._version import __version__
@@ -27,7 +27,7 @@ class Cache:
     """The cache of one run; nothing goes wrong when it cannot be read or written."""
 
     def __init__(self, settings: Settings) -> None:
-        name = hashlib.sha256(f"{_code_stamp()}{settings.options!r}".encode()).hexdigest()[:16]
+        name = f"{zlib.crc32(f'{_code_stamp()}{settings.options!r}'.encode()):08x}"
         self.folder = os.path.join(settings.root, _FOLDER)
         self.file = os.path.join(self.folder, f"{name}.pickle")
         self.changed = False

@@ -12,14 +12,14 @@ from torchferry.source.discovery import NOTEBOOK, STDIN, discover
 from torchferry.source.document import Document
 from torchferry.source.files import load, read_bytes, write_bytes
 
-from ._baseline import Baseline
-from ._cache import Cache
 from ._settings import Settings
 from ._troubles import Troubles
 
 if TYPE_CHECKING:
     from torchferry.core.finding import Finding
     from torchferry.rules.options import CheckOptions
+
+    from ._cache import Cache
 
 _PARALLEL = 40  #: files that are worth starting processes for
 
@@ -56,7 +56,8 @@ class CheckRun:
         self.troubles = Troubles()
         self.findings: list[Finding] = []
         self.files = self.hidden = self.fixed = self.changed = 0
-        self.cache = Cache(settings) if cached else None
+        self.cached = cached
+        self.cache: Cache | None = None
         self._documents: dict[str, Document] = {}
 
     # ---- checking
@@ -65,6 +66,10 @@ class CheckRun:
         """Check all files of the paths."""
         todo, known = [], {}
         files = self._discover(paths)
+        if self.cached and len(files) > 1:
+            from ._cache import Cache
+
+            self.cache = Cache(self.settings)
         for path in files:
             found = self.cache.get(path) if self.cache and path != STDIN else None
             if found is None:
@@ -169,6 +174,8 @@ class CheckRun:
 
     def write_baseline(self) -> None:
         """Keep all findings as known."""
+        from ._baseline import Baseline
+
         baseline = Baseline(self.settings.baseline, self.document)
         baseline.write(self.findings)
         self.hidden, self.findings = len(self.findings), []
@@ -177,6 +184,8 @@ class CheckRun:
         """Leave out what the baseline knows."""
         if not self.settings.baseline:
             return
+        from ._baseline import Baseline
+
         baseline = Baseline(self.settings.baseline, self.document)
         fresh = baseline.fresh(self.findings)
         self.hidden, self.findings = len(self.findings) - len(fresh), fresh

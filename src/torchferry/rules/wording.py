@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix, Safety
-from torchferry.source.build import add_keyword, method_call
 
 from .devices import device_at, partner_device, tensor_parameter
+from .edits import add_keyword, method_call
 
 if TYPE_CHECKING:
     from torchferry.core.finding import Evidence

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding
 from torchferry.flow.values import Const
-from torchferry.source.build import replace
 
 from ..devices import device_at
+from ..edits import replace
 from ..operators.half_on_cpu import guarded
 from ..rule import Rule
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding
-from torchferry.source.build import replace
 
+from ..edits import replace
 from ..rule import Rule
 
 if TYPE_CHECKING:

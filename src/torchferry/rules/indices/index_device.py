@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding, Severity
-from torchferry.source.build import method_call
 
 from ..causes import Cause, causes
+from ..edits import method_call
 from ..rule import Rule
 from ..wording import proof
 from ._index import waiting_indices

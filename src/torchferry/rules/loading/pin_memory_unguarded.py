@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding
 from torchferry.flow.values import Const, Tensor
-from torchferry.source.build import replace
 
+from ..edits import replace
 from ..operators.half_on_cpu import guarded
 from ..rule import Rule
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Finding
-from torchferry.source.build import add_keyword
 
 from ..devices import device_at
+from ..edits import add_keyword
 from ..rule import Rule
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Finding, Severity
-from torchferry.source.build import method_call
 
 from ..causes import causes
+from ..edits import method_call
 from ..rule import Rule
 from ..wording import proof
 from .model_not_moved import module_words

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding, Severity
-from torchferry.source.build import method_call
 
 from ..causes import Cause, causes
 from ..devices import device_at
+from ..edits import method_call
 from ..modules import class_name
 from ..rule import Rule
 from ..wording import proof

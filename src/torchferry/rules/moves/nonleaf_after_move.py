@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import ACCEL, CPU, LEAF, Func, OfModule, Tensor
-from torchferry.source.build import add_keyword, remove_method_call
 
 from ..devices import device_at
+from ..edits import add_keyword, remove_method_call
 from ..rule import Rule
 
 if TYPE_CHECKING:

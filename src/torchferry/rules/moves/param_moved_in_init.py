@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Finding
-from torchferry.source.build import remove_method_call
 
+from ..edits import remove_method_call
 from ..rule import Rule
 
 if TYPE_CHECKING:

@@ -56,7 +56,8 @@ class OverlappingCopy(Rule):
             value = stmt.value
             if isinstance(value, ast.Subscript) and _overlap(target, value):
                 from torchferry.core.edit import Fix
-                from torchferry.source.build import method_call
+
+                from ..edits import method_call
 
                 edits = method_call(ctx.doc, value, ".clone()")
                 yield self.finding(

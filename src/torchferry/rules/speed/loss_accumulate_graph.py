@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding
 from torchferry.flow.values import GRAPH, LEAF, Method, Seq, Tensor
-from torchferry.source.build import method_call
 
+from ..edits import method_call
 from ..rule import Rule
 
 if TYPE_CHECKING:

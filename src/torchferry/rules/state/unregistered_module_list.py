@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Evidence, Finding, Severity
 from torchferry.flow.values import Map
-from torchferry.source.build import wrap_call
 
 from ..causes import causes
+from ..edits import wrap_call
 from ..modules import modules_in
 from ..rule import Rule
 from ..wording import proof

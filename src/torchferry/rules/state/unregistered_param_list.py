@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Evidence, Finding, Severity
 from torchferry.flow.values import PARAM, Map, Seq
-from torchferry.source.build import wrap_call
 
 from ..causes import causes
 from ..context import tensors_of
+from ..edits import wrap_call
 from ..rule import Rule
 from ..wording import proof
 from .unregistered_module_list import nn_name
