@@ -12,6 +12,7 @@ import click
 
 from torchferry.source.discovery import NOTEBOOK, STDIN
 from torchferry.source.document import Document
+from torchferry.source.project import groups
 
 from ._destination import Destination
 from ._output import show_diff
@@ -79,8 +80,8 @@ def command(
     if run.destination:
         for path in files:
             run.destination.of(path)  # a clash must be said before anything is written
-    for document in run.troubles.documents(files):
-        run.one(document)
+    for documents in groups(list(run.troubles.documents(files))):
+        run.together(documents)
     sys.exit(run.finish())
 
 
@@ -120,13 +121,27 @@ class _Run:
         self.troubles = Troubles()
         self.done: list[tuple[Migration, str]] = []  #: with the file that was written, or ""
 
-    def one(self, doc: Document) -> None:
+    def together(self, docs: list[Document]) -> None:
+        """Migrate documents that import each other; where that fails, each by itself."""
+        from torchferry.migration import migrate_documents
+
+        migrations: list[Migration] | None = None
+        if len(docs) > 1:
+            try:
+                migrations = migrate_documents(docs, self.options)
+            except Exception:
+                migrations = None  # the file at fault is said when its turn comes
+        for index, doc in enumerate(docs):
+            self.one(doc, None if migrations is None else migrations[index])
+
+    def one(self, doc: Document, migration: Migration | None) -> None:
         """Migrate one document; whatever happens, the next one can follow."""
         from torchferry.migration import migrate_document
 
         target = self.destination.of(doc.path) if self.destination else ""
         with self.troubles.caught(doc.path):
-            migration = migrate_document(doc, self.options)
+            if migration is None:
+                migration = migrate_document(doc, self.options)
             _list_opaque_cells(doc, migration)
             written = self._put(doc, migration, target)
             self.done.append((migration, written))

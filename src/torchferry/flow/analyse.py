@@ -8,6 +8,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from torchferry.source.document import Document
+
 from .binding import bind_arguments
 from .calls import call_value
 from .expressions import EVAL
@@ -18,9 +20,9 @@ from .statements import EXEC
 from .values import CPU, UNKNOWN, UNSURE, Class, Const, Func, Inst, Tensor, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from torchferry.source.document import Document
+    from torchferry.source.project import Project
 
 _MOVES = re.compile(
     r"\.cuda\(|torch\.cuda\.\w*Tensor"
@@ -31,31 +33,37 @@ _DEEP = 12_000  #: Python frames that nested abstract calls may need
 
 
 def analyse(
-    doc: Document, *, migrating: bool, buffers: frozenset[tuple[int, str]] = frozenset()
+    doc: Document | Sequence[Document],
+    *,
+    migrating: bool,
+    buffers: frozenset[tuple[int, str]] = frozenset(),
+    project: Project | None = None,
 ) -> Interp:
-    """Run the device flow over a document.
+    """Run the device flow over a document, or over documents that import each other.
 
     migrating: follow the placement graph; otherwise note clashes as the source stands.
     buffers: (id of class, attribute) that will be registered as buffers.
-    Raises UnparsableSource when the document is not Python 3.
+    project: where imports of the project's own files are found; None leaves them unknown.
+    Raises UnparsableSource when a document is not Python 3.
     """
+    docs = [doc] if isinstance(doc, Document) else list(doc)
     ip = Interp(_SEMANTICS, migrating=migrating)
-    ip.buffers = buffers
+    ip.buffers, ip.project = buffers, project
+    ip.editable = {id(d) for d in docs}
     # who moves tensors already has decided what is worth it: only mistakes are mended there
-    ip.compute_pays = _MOVES.search(doc.text) is None
-    unit = Unit(doc, "__main__")
-    frame = Frame(None, unit, None, 0)
-    frame.vars["__name__"] = Const("__main__")
-    unit.frame = ip.frame = frame
-    lines = doc.text.count("\n") + 1
-    ip.budget = 3000 + 25 * lines
+    ip.compute_pays = not any(_MOVES.search(d.text) for d in docs)
+    ip.budget = 3000
     with _deep_recursion():
-        ip.exec_block(unit.tree.body)
-        ip.frame = frame
-        ip.library = not ip.graph.births
-        ip.budget = ip.steps + 1000 + 12 * lines
+        for one in docs:
+            if id(one) not in ip.units:
+                ip.run_unit(one, "__main__")
+        made_in = {id(b.unit.doc) for b in ip.graph.births.values()}
+        ip.libraries = {id(d) for d in docs} - made_in
+        ip.budget = ip.steps + 1000 + sum(12 * (d.text.count("\n") + 1) for d in docs)
         ip.exploring = True
-        _uncalled(ip, frame)
+        for one in docs:
+            ip.frame = ip.units[id(one)].frame
+            _uncalled(ip, ip.frame)
     return ip
 
 
@@ -72,6 +80,8 @@ def _deep_recursion() -> Iterator[None]:
 def _uncalled(ip: Interp, frame: Frame) -> None:
     """What a library offers: classes are made, functions called, with unknown arguments."""
     for cls in list(ip.classes):
+        if cls.unit is not frame.unit:
+            continue
         methods = [f for f in cls.attrs.values() if isinstance(f, Func) and f.cls is cls]
         if all(id(m.node) in ip.called for m in methods):
             continue
@@ -83,7 +93,7 @@ def _uncalled(ip: Interp, frame: Frame) -> None:
                 _call_unknown(ip, method, inst, cls)
         ip.host_context -= hosted
     for func in list(ip.functions):
-        if id(func.node) not in ip.called:
+        if func.unit is frame.unit and id(func.node) not in ip.called:
             _call_unknown(ip, func, None, None)
     ip.frame = frame
 

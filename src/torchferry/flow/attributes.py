@@ -34,6 +34,7 @@ from .values import (
     HostObject,
     Inst,
     Kept,
+    LocalModule,
     Map,
     Method,
     OfModule,
@@ -85,8 +86,25 @@ def attribute_of(ip: Interp, base: Value, attr: str, node: Any) -> Value:
         return result  # type: ignore[no-any-return]
     if kind is Device:
         return base if attr == "type" else HOST
+    if kind is LocalModule:
+        return _of_local_module(ip, base, attr)  # type: ignore[arg-type]
     if kind in (Seq, Map, Const) or base is HOST or kind is TypeName:
         return Method(base, attr, node)
+    return UNKNOWN
+
+
+def _of_local_module(ip: Interp, module: LocalModule, attr: str) -> Value:
+    value = module.unit.frame.vars.get(attr)
+    if value is not None:
+        return value  # type: ignore[no-any-return]
+    if module.unit.doc.path.endswith("__init__.py"):
+        caller, ip.frame = ip.frame, module.unit.frame
+        try:
+            inner = ip.local_module("." + attr)
+        finally:
+            ip.frame = caller
+        if inner is not None:
+            return LocalModule(inner)
     return UNKNOWN
 
 
@@ -202,6 +220,8 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
             ip.graph.want_host(ip.graph.find(value.var), 60, "kept by a dataset")
     elif isinstance(base, Class):
         ip.trail.set(base.attrs, attr, value)
+    elif isinstance(base, LocalModule):
+        ip.trail.set(base.unit.frame.vars, attr, value)
     elif isinstance(base, Tensor):
         if attr == "requires_grad":
             anchor(ip, base)

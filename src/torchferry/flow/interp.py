@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .graph import Graph
 from .join import join, join_slot, similar
 from .state import MISSING, Frame, Trail
-from .values import NONE, UNKNOWN, Bound, Class, Ext, Func, Inst, Seq, Tensor, Value
+from .values import NONE, UNKNOWN, Bound, Class, Const, Ext, Func, Inst, Seq, Tensor, Value
 
 if TYPE_CHECKING:
     from torchferry.source.document import Document
+    from torchferry.source.project import Project
 
 WEIGHTS = (1, 8, 64, 256)  #: cost factor by loop depth
 MAX_CALL_DEPTH = 30
@@ -111,6 +112,10 @@ class Interp:
         self.device_params: dict[int, list[Value]] = {}
         #: what modules keep: (id(class), attribute) -> (value, statement, target, frame)
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
+        self.project: Project | None = None  #: where imports of the project's own files are found
+        self.units: dict[int, Unit] = {}  #: id(document) -> its unit
+        self.editable: set[int] = set()  #: id of the documents that may be changed
+        self.libraries: set[int] = set()  #: id of documents that make nothing by themselves
         self.library = False  #: nothing is made when the file runs by itself
         self.missed: set[str] = set()  #: names that were read and not there
         self.saved: list[Value] = []  #: what torch.save was given
@@ -177,6 +182,31 @@ class Interp:
         if name in frame.outer:
             frame = frame.outer[name]
         self.trail.set(frame.vars, name, value)
+
+    def local_module(self, name: str) -> Unit | None:
+        """The unit of a module of the project, run when it is first imported; None for others."""
+        if self.project is None:
+            return None
+        doc = self.project.find(name, self.frame.unit.doc.path)
+        if doc is None:
+            return None
+        unit = self.units.get(id(doc))
+        return self.run_unit(doc, name.lstrip(".") or "package") if unit is None else unit
+
+    def run_unit(self, doc: Document, name: str) -> Unit:
+        """Run a document's top level in a frame of its own."""
+        unit = self.units[id(doc)] = Unit(doc, name)
+        unit.frame = Frame(None, unit, None, 0)
+        unit.frame.vars["__name__"] = Const(name)
+        kept = self.frame, self.depth, self.host_context, self.in_module_init, self.constructing
+        self.frame, self.depth, self.host_context = unit.frame, 0, 0
+        self.in_module_init, self.constructing = [], []
+        self.budget += 25 * (doc.text.count("\n") + 1)
+        try:
+            self.exec_block(unit.tree.body)
+        finally:
+            self.frame, self.depth, self.host_context, self.in_module_init, self.constructing = kept
+        return unit
 
     # -- branches ----------------------------------------------------------------------------
 

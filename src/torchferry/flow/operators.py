@@ -72,8 +72,8 @@ def birth(
         graph.births[var] = Birth(how, node, unit, stmt, getattr(node, "id", ""), owner)
         if how in ("bind", "append", "load", "factory", "legacy"):
             graph.edge(var, HOST_NODE, BIND if how == "bind" else BORN, 0, None, None, "birth")
-        if how == "fixed":
-            graph.want_host(var, HARD)
+        if how == "fixed" or (ip.editable and id(unit.doc) not in ip.editable):
+            graph.want_host(var, HARD)  # nothing can be written there
     if ip.host_context:
         graph.want_host(var, HARD, "host context")
     if flags & LEAF and ip.compute_pays:

@@ -235,6 +235,15 @@ class Method(Value):
         self.receiver, self.name, self.node = receiver, name, node
 
 
+class LocalModule(Value):
+    """A module of the project, by the unit that was analysed."""
+
+    __slots__ = ("unit",)
+
+    def __init__(self, unit: Any) -> None:
+        self.unit = unit
+
+
 class Super(Value):
     """`super()` inside a method."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .engine import migrate_document
+from .engine import migrate_document, migrate_documents
 from .model import Migration, MigrationOptions, Plan, PlanItem
 
-__all__ = ["Migration", "MigrationOptions", "Plan", "PlanItem", "migrate_document"]
+__all__ = ["Migration", "MigrationOptions", "Plan", "PlanItem", "migrate_document", "migrate_documents"]

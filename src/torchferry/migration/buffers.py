@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from torchferry.core.span import Span
 from torchferry.flow.values import LEAF, PARAM, Func, Tensor
 
 if TYPE_CHECKING:
     from torchferry.flow.interp import Interp
+    from torchferry.source.document import Document
 
 
 def find_buffers(ip: Interp, device_side: set[int]) -> dict[tuple[int, str], ast.Assign]:
@@ -30,8 +32,26 @@ def find_buffers(ip: Interp, device_side: set[int]) -> dict[tuple[int, str], ast
     return {key: stmt for key, stmt in found.items() if id(stmt) not in refused}
 
 
+def can_register(doc: Document, stmt: ast.Assign) -> bool:
+    """Whether the assignment can be written as a call: `self.x = v`, `self.register_buffer(v)`."""
+    behind = doc.text[doc.span(stmt.targets[0]).end :]
+    return behind.lstrip(" \t").startswith("=") and not isinstance(
+        stmt.value, (ast.Yield, ast.YieldFrom)
+    )
+
+
+def value_span(doc: Document, stmt: ast.Assign) -> Span:
+    """All that stands behind `=`: brackets and comments around the value too."""
+    equals = doc.text.index("=", doc.span(stmt.targets[0]).end)
+    end = doc.span(stmt).end
+    start = equals + 1
+    return Span(start + len(doc.text[start:end]) - len(doc.text[start:end].lstrip(" \t")), end)
+
+
 def _eligible(ip: Interp, sets: list[Any], device_side: set[int]) -> ast.Assign | None:
     value, stmt, target, frame = sets[0]
+    if id(frame.unit.doc) not in ip.editable:
+        return None
     func = frame.func
     if not isinstance(func, Func) or func.name != "__init__" or not isinstance(stmt, ast.Assign):
         return None

@@ -47,7 +47,7 @@ class DeviceNames:
 
     def __post_init__(self) -> None:
         for owner, name, stmt, bits in self.ip.device_names:
-            if bits != 2 or not isinstance(stmt, (ast.Assign, ast.AnnAssign)):
+            if bits != 2 or not isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.ImportFrom)):
                 continue
             entry = (name, stmt.lineno)
             if owner is None:

@@ -1,24 +1,27 @@
-"""Migrating one document: analyse, place, write, read again."""
+"""Migrating documents: analyse, place, write, read again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torchferry.core.errors import RewriteRefused
 from torchferry.flow.analyse import analyse
 from torchferry.flow.graph import HARD
 from torchferry.source.apply import Applied, apply_fixes
+from torchferry.source.project import Project
 from torchferry.source.reread import check_rewrite
 
 from .buffers import find_buffers
 from .device import DeviceNames, device_expression, self_devices, torch_name
 from .emit import Emission, Emitter, short
-from .model import Migration, MigrationOptions, Plan, PlanItem
+from .model import Migration, MigrationOptions, PlanItem
 from .placement import solve
 from .scopes import Scopes
 from .switches import find_switches
 
 if TYPE_CHECKING:
+    from torchferry.core.edit import Fix
     from torchferry.flow.interp import Interp
     from torchferry.source.document import Document
 
@@ -26,47 +29,58 @@ _ROUNDS = 6  #: placements tried when an edit cannot be written
 
 
 def migrate_document(doc: Document, options: MigrationOptions | None = None) -> Migration:
-    """Migrate a document; nothing is written.
+    """Migrate a document; nothing is written. Files that it imports are read, not changed.
 
     Raises UnparsableSource when it is no Python 3, RewriteRefused when the result did not survive
     proof-reading.
     """
+    return migrate_documents([doc], options)[0]
+
+
+def migrate_documents(
+    docs: Sequence[Document], options: MigrationOptions | None = None
+) -> list[Migration]:
+    """Migrate documents that import each other, as one program; nothing is written.
+
+    The results are in the order of `docs`. Raises as `migrate_document` does, for all of them.
+    """
     options = options or MigrationOptions()
-    result = Migration(doc.path, doc.text, doc.text)
-    if "torch" not in doc.text:
-        return result
-    turned = _turn_switches(doc, options, result)
-    if turned is not None:
-        doc = turned
-    emission, names = _settle(doc, options, result.plan)
-    fixes = list(emission.fixes)
-    if not fixes:
-        return result
-    declared = names.declaration()
-    if declared is None:
-        result.plan.left.append(
-            PlanItem(names.first_line, "the whole file", "a device is needed before torch is there")
-        )
-        return result
-    fixes = [*declared, *fixes]
+    results = [Migration(doc.path, doc.text, doc.text) for doc in docs]
+    if not any("torch" in doc.text for doc in docs):
+        return results
+    turned = [_turn_switches(doc, options, result) for doc, result in zip(docs, results)]
+    settled = _settle(turned, options, results)
+    declared = [names.declaration() for _, names in settled]
+    for (_, names), result, fixes in zip(settled, results, declared):
+        if fixes is None:
+            why = "a device is needed before torch is there"
+            result.plan.left.append(PlanItem(names.first_line, "the whole file", why))
+    if any(fixes is None for fixes in declared):
+        return results
+    for doc, result, (emission, _), fixes in zip(turned, results, settled, declared):
+        if emission.fixes:
+            _write(doc, result, emission, [*(fixes or ()), *emission.fixes])
+    return results
+
+
+def _write(doc: Document, result: Migration, emission: Emission, fixes: Sequence[Fix]) -> None:
     applied = apply_fixes(doc, fixes)
     if applied.refused:
         raise RewriteRefused(f"{doc.path}: not rewritten: the edits exclude each other")
     check_rewrite(applied)
     _fill(result, emission, applied)
-    return result
 
 
-def _turn_switches(
-    doc: Document, options: MigrationOptions, result: Migration
-) -> Document | None:
-    """The document with its switches turned, recorded in `result`; None when it has none."""
+def _turn_switches(doc: Document, options: MigrationOptions, result: Migration) -> Document:
+    """The document with its switches turned, recorded in `result`; itself when it has none."""
+    if "torch" not in doc.text:
+        return doc
     scopes = Scopes(doc.tree)
     torch, _ = torch_name(doc.tree)
     expression = device_expression(options.device, torch)
     switches = find_switches(doc, scopes, expression, torch)
     if not switches:
-        return None
+        return doc
     applied = apply_fixes(doc, [fix for fix, _ in switches])
     turned = check_rewrite(applied)
     result.after = applied.text
@@ -77,41 +91,42 @@ def _turn_switches(
 
 
 def _settle(
-    doc: Document, options: MigrationOptions, plan: Plan
-) -> tuple[Emission, DeviceNames]:
+    docs: Sequence[Document], options: MigrationOptions, results: Sequence[Migration]
+) -> list[tuple[Emission, DeviceNames]]:
     """Place and write until every edit of the placement can be made."""
-    scopes = Scopes(doc.tree)
-    buffers: frozenset[tuple[int, str]] = frozenset()
-    statements = {}
-    ip = analyse(doc, migrating=True)
+    scopes = [Scopes(doc.tree) for doc in docs]
+    project = Project(docs)
+    ip = analyse(docs, migrating=True, project=project)
     side = solve(ip.graph)
-    found = find_buffers(ip, side)
-    if found:
-        buffers, statements = frozenset(found), found
-        ip = analyse(doc, migrating=True, buffers=buffers)
+    buffers = find_buffers(ip, side)
+    if buffers:
+        ip = analyse(docs, migrating=True, buffers=frozenset(buffers), project=project)
         side = solve(ip.graph)
-    emission = Emission()
-    names = DeviceNames(doc, ip, scopes, side, options.device)
+    settled: list[tuple[Emission, DeviceNames]] = []
     for _ in range(_ROUNDS):
         ip.self_devices = self_devices(ip)
-        names = DeviceNames(doc, ip, scopes, side, options.device)
-        emission = Emitter(doc, ip, side, names, options, statements).run()
-        if not emission.blocked and not emission.tied:
+        settled = []
+        for doc, scope in zip(docs, scopes):
+            ip.library = id(doc) in ip.libraries
+            names = DeviceNames(doc, ip, scope, side, options.device)
+            settled.append((Emitter(doc, ip, side, names, options, buffers).run(), names))
+        if not any(emission.blocked or emission.tied for emission, _ in settled):
             break
-        _restrict(ip, emission, plan, doc)
+        for doc, result, (emission, _) in zip(docs, results, settled):
+            _restrict(ip, emission, result, doc)
         side = solve(ip.graph)
-    return emission, names
+    return settled
 
 
-def _restrict(ip: Interp, emission: Emission, plan: Plan, doc: Document) -> None:
+def _restrict(ip: Interp, emission: Emission, result: Migration, doc: Document) -> None:
     """What could not be written must not be asked for again."""
     for var, reason in emission.blocked:
         if var >= 2:
             ip.graph.want_host(var, HARD, "blocked")
             node = ip.graph.births[var].node
             item = PlanItem(getattr(node, "lineno", 0), short(doc.source(node)), reason)
-            if item not in plan.left:
-                plan.left.append(item)
+            if item not in result.plan.left:
+                result.plan.left.append(item)
     for use in emission.tied:
         use.cost = use.back = HARD
         use.expr = None
