@@ -70,7 +70,7 @@ def _eligible(ip: Interp, sets: list[Any], device_side: set[int]) -> ast.Assign 
     line = getattr(value.why.node, "lineno", 0)
     if value.why.unit is not frame.unit or not func.node.lineno <= line <= func.node.end_lineno:
         return None
-    if not _super_called(func.node, stmt):
+    if not _super_called(func.node, stmt) or not can_register(frame.unit.doc, stmt):
         return None
     return stmt if _plain_self(target, func.node) else None
 

@@ -19,6 +19,7 @@ from torchferry.source.build import (
     replace,
 )
 
+from .buffers import value_span
 from .model import MigrationOptions, PlanItem
 
 if TYPE_CHECKING:
@@ -95,12 +96,14 @@ class Emitter:
             self._bind(group)
         contradicted = self._contradictions()
         for use in graph.edges:
+            if use.unit is not None and use.unit.doc is not self.doc:
+                continue
             if use.expr is not None and (id(use.expr), self._move_of(use)) in contradicted:
                 self.out.tied.append(use)
             else:
                 self._use(use)
         for key, stmt in self.buffers.items():
-            if self._once(stmt, "buffer"):
+            if id(stmt) in self.names.scopes.parents and self._once(stmt, "buffer"):
                 self._buffer(key[1], stmt)
         return self.out
 
@@ -284,17 +287,10 @@ class Emitter:
     def _buffer(self, name: str, stmt: ast.Assign) -> None:
         target = stmt.targets[0]
         assert isinstance(target, ast.Attribute)
-        doc = self.doc
-        owner = doc.source(target.value)
-        start = doc.span(target).start
-        value = doc.span(stmt.value)
-        end = doc.span(stmt).end
-        between = doc.text[doc.span(target).end : value.start]
-        if between.strip(" \t") != "=" or doc.text[value.end : end].strip(" )"):
-            self.out.blocked.append((-1, f"{owner}.{name} cannot become a buffer"))
-            return
-        text = f'{owner}.register_buffer("{name}", {self._inside(value)}, persistent=False)'
-        edit = Edit(start, end, text)
+        owner = self.doc.source(target.value)
+        value = self._inside(value_span(self.doc, stmt))
+        text = f'{owner}.register_buffer("{name}", {value}, persistent=False)'
+        edit = Edit(self.doc.span(stmt).start, self.doc.span(stmt).end, text)
         self._add(stmt, f"register {owner}.{name} as a buffer", (edit,))
         self.out.placed.append(
             PlanItem(stmt.lineno, f"{owner}.{name}", "a buffer, which moves with the module")
