@@ -5,4 +5,11 @@ from __future__ import annotations
 from .engine import migrate_document, migrate_documents
 from .model import Migration, MigrationOptions, Plan, PlanItem
 
-__all__ = ["Migration", "MigrationOptions", "Plan", "PlanItem", "migrate_document", "migrate_documents"]
+__all__ = [
+    "Migration",
+    "MigrationOptions",
+    "Plan",
+    "PlanItem",
+    "migrate_document",
+    "migrate_documents",
+]

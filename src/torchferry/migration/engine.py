@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torchferry.flow.interp import Interp
     from torchferry.source.document import Document
 
-_ROUNDS = 6  #: placements tried when an edit cannot be written
+_ROUNDS = 12  #: placements tried when an edit cannot be written
 
 
 def migrate_document(doc: Document, options: MigrationOptions | None = None) -> Migration:
@@ -48,16 +48,16 @@ def migrate_documents(
     results = [Migration(doc.path, doc.text, doc.text) for doc in docs]
     if not any("torch" in doc.text for doc in docs):
         return results
-    turned = [_turn_switches(doc, options, result) for doc, result in zip(docs, results)]
+    turned = [_turn_switches(doc, options, result) for doc, result in zip(docs, results, strict=True)]
     settled = _settle(turned, options, results)
     declared = [names.declaration() for _, names in settled]
-    for (_, names), result, fixes in zip(settled, results, declared):
+    for (_, names), result, fixes in zip(settled, results, declared, strict=True):
         if fixes is None:
             why = "a device is needed before torch is there"
             result.plan.left.append(PlanItem(names.first_line, "the whole file", why))
     if any(fixes is None for fixes in declared):
         return results
-    for doc, result, (emission, _), fixes in zip(turned, results, settled, declared):
+    for doc, result, (emission, _), fixes in zip(turned, results, settled, declared, strict=True):
         if emission.fixes:
             _write(doc, result, emission, [*(fixes or ()), *emission.fixes])
     return results
@@ -106,16 +106,28 @@ def _settle(
     for _ in range(_ROUNDS):
         ip.self_devices = self_devices(ip)
         settled = []
-        for doc, scope in zip(docs, scopes):
+        for doc, scope in zip(docs, scopes, strict=True):
             ip.library = id(doc) in ip.libraries
             names = DeviceNames(doc, ip, scope, side, options.device)
             settled.append((Emitter(doc, ip, side, names, options, buffers).run(), names))
-        if not any(emission.blocked or emission.tied for emission, _ in settled):
-            break
-        for doc, result, (emission, _) in zip(docs, results, settled):
+        if not any(emission.blocked or _open(ip, emission) for emission, _ in settled):
+            return settled
+        for doc, result, (emission, _) in zip(docs, results, settled, strict=True):
             _restrict(ip, emission, result, doc)
         side = solve(ip.graph)
-    return settled
+    why = "no placement was found whose moves can all be written"
+    for result in results:
+        result.plan.left.append(PlanItem(1, "the whole file", why))
+    return [(Emission(), names) for _, names in settled]
+
+
+def _open(ip: Interp, emission: Emission) -> bool:
+    """Whether another placement could spare a move that cannot be written.
+
+    Between what is on the device for good and what is on the host for good there is no other.
+    """
+    find = ip.graph.find
+    return any(max(find(use.u), find(use.v)) >= 2 for use in emission.tied)
 
 
 def _restrict(ip: Interp, emission: Emission, result: Migration, doc: Document) -> None:
