@@ -12,7 +12,9 @@ from torchferry.source.document import Document
 _EXPECT = re.compile(r"#\s*expect:\s*(DEV\d+(?:\s*,\s*DEV\d+)*)")
 
 
-def check(text: str, options: CheckOptions | None = None, path: str = "snippet.py") -> list[Finding]:
+def check(
+    text: str, options: CheckOptions | None = None, path: str = "snippet.py"
+) -> list[Finding]:
     """The findings of a program text."""
     return check_document(Document.from_text(text, path), options)
 

@@ -32,7 +32,10 @@ class Baseline:
         for finding in findings:
             path, key = self._key(finding)
             table.setdefault(path, Counter())[key] += 1
-        content = {"version": 1, "findings": {p: dict(sorted(table[p].items())) for p in sorted(table)}}
+        content = {
+            "version": 1,
+            "findings": {p: dict(sorted(table[p].items())) for p in sorted(table)},
+        }
         with open(self.path, "w", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -17,7 +17,7 @@ from torchferry.rules.options import CheckOptions
 class Settings:
     """What a check works with. root: the folder of the pyproject.toml, or the current one."""
 
-    options: CheckOptions = CheckOptions()
+    options: CheckOptions = field(default_factory=CheckOptions)
     exclude: tuple[str, ...] = ()
     baseline: str = ""
     root: str = "."
@@ -122,7 +122,7 @@ def _table(path: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
-        import tomli as tomllib
+        import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
     try:
         with open(path, "rb") as file:
             content = file.read()

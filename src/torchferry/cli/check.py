@@ -28,9 +28,7 @@ _FORMATS = ("text", "json", "sarif", "github")
 @click.option("--fix", is_flag=True, help="Write the safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Take fixes that may change the program too.")
 @click.option("--diff", is_flag=True, help="Show what the fixes would change; write nothing.")
-@click.option(
-    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True
-)
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True)
 @click.option("--select", multiple=True, metavar="CODES", help="Only these rules (DEV1, DEV301).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules.")
 @click.option(
@@ -104,9 +102,9 @@ def _report(run: CheckRun, form: str) -> None:
 
         click.echo(sarif_text(run.findings, run.troubles.errors, described_rules()))
     elif form == "github":
-        from torchferry.report.github import annotations
+        from torchferry.report.github import workflow_commands
 
-        for line in annotations(run.findings, run.troubles.errors):
+        for line in workflow_commands(run.findings, run.troubles.errors):
             click.echo(line)
     else:
         from torchferry.report.check_text import finding_text, summary_text

@@ -13,7 +13,7 @@ from torchferry.core.finding import Finding
 _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def annotations(findings: Sequence[Finding], errors: Sequence[SourceError]) -> Iterator[str]:
+def workflow_commands(findings: Sequence[Finding], errors: Sequence[SourceError]) -> Iterator[str]:
     """One workflow command for each finding and each file that was not processed."""
     for error in errors:
         line = f",line={error.line}" if error.line else ""

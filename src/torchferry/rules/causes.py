@@ -26,13 +26,23 @@ from torchferry.flow.values import (
     Why,
 )
 
-from .context import Context, tensors_of
-from .modules import ModuleHistory, class_name, is_loss, is_metric, listed_in, root_of
+from .context import Context
+from .modules import ModuleHistory, is_loss, is_metric, listed_in, root_of
+from .origins import (
+    argument_of,
+    birth_rule,
+    discarded_births,
+    frozen_default,
+    is_entry,
+    is_factory,
+    is_literal_move,
+    parameter_list,
+    passed_at,
+)
 
 if TYPE_CHECKING:
     from torchferry.flow.interp import Clash
 
-RANDOM = frozenset("rand randn randint randperm normal bernoulli multinomial".split())
 _RNN = frozenset("LSTM GRU RNN LSTMCell GRUCell RNNCell".split())
 _INDEX_OPS = frozenset(
     "gather scatter scatter_add index_select take take_along_dim index_add index_copy index_fill "
@@ -40,8 +50,6 @@ _INDEX_OPS = frozenset(
 )
 _LABEL = re.compile(r"(?i)(label|target|tag|gold|truth|^y|_y\b|^t$|cls|class)")
 _STORES = ("pickle", "joblib", "csv", "wandb")  #: take GPU tensors as they are
-_FACTORY = "made on the CPU here"
-_HOST_TEXTS = (_FACTORY, "made from host memory here")
 
 
 @dataclass(slots=True)
@@ -66,7 +74,7 @@ class Causes:
         self.ctx = ctx
         self.history = ModuleHistory(ctx)
         self.by_rule: dict[str, list[Cause]] = {}
-        self.discarded = _discarded(ctx)
+        self.discarded = discarded_births(ctx)
         seen: set[tuple[str, int]] = set()
         for clash in ctx.ip.clashes:
             if clash.unit.doc is not ctx.doc:
@@ -179,9 +187,13 @@ class Causes:
             return None
         for tensor, _ in found:
             newest = tensor.why
-            if tensor.dev == ACCEL and newest is not None and self.ctx.function(newest.node):
-                if is_literal_move(newest.node):
-                    return newest.node
+            if (
+                tensor.dev == ACCEL
+                and newest is not None
+                and self.ctx.function(newest.node)
+                and is_literal_move(newest.node)
+            ):
+                return newest.node
         return None
 
     def _copied(self, cause: Cause, copied: Copied) -> Cause:
@@ -211,7 +223,9 @@ class Causes:
         if outside:
             cause.rule = "stale-cache-device"
             cause.node = next((s[1] for s in outside if s[1] is not None), cause.node)
-            cause.extra = [(s[1], f"{kept.attr} is stored here") for s in outside if s[1] is not None]
+            cause.extra = [
+                (s[1], f"{kept.attr} is stored here") for s in outside if s[1] is not None
+            ]
             return
         node = next((s[1] for s in stores if s[1] is not None), None)
         if node is None and kept.before is not None:
@@ -223,7 +237,7 @@ class Causes:
         """A tensor that was made on the host and never moved."""
         ctx, clash, tensor = self.ctx, cause.clash, cause.tensor
         assert tensor is not None
-        listed = self._parameter_list(tensor, born)
+        listed = parameter_list(self.ctx, tensor, born)
         if listed is not None:
             cause.rule, cause.node = "unregistered-param-list", listed
             return
@@ -232,25 +246,27 @@ class Causes:
             cause.rule, cause.node = "to-result-discarded", discarded
             return
         birthplace = ctx.function(born.node)
-        if birthplace is not None and self._frozen_default(born.node, birthplace):
+        if birthplace is not None and frozen_default(born.node, birthplace):
             cause.rule, cause.node = "default-arg-frozen", birthplace
             return
-        passed = self.passed_at(clash, born)
+        passed = passed_at(self.ctx, clash, born)
         owner = clash.owner
         if clash.op in _RNN and tensor is not found[0][0]:
             cause.rule = "rnn-hidden-on-cpu"
-            if self.is_factory(born):
+            if is_factory(born):
                 cause.node = born.node
             return
         if passed is not None:
             cause.node = passed
             cause.rule = self._data_rule(cause, passed, found)
-            cause.expr = self._argument(passed, born) or (cause.expr if passed is clash.node else None)
+            cause.expr = argument_of(self.ctx, passed, born) or (
+                cause.expr if passed is clash.node else None
+            )
             return
         if isinstance(owner, Inst) and is_loss(owner) and tensor is not found[0][0]:
             cause.rule = "label-not-moved"
             return
-        if self.is_factory(born) and birthplace is not None and not _entry(birthplace):
+        if is_factory(born) and birthplace is not None and not is_entry(birthplace):
             inside = ctx.function(clash.node) is birthplace
             if clash.op.startswith(("gather", "index_select", "scatter")) and not inside:
                 cause.rule = "gather-index-device"
@@ -258,7 +274,7 @@ class Causes:
             if clash.op.lower() == "embedding" and not inside:
                 cause.rule = "embedding-index-device"
                 return
-            cause.rule, cause.node = self.birth_rule(born), born.node
+            cause.rule, cause.node = birth_rule(born), born.node
             if clash.parties[1] == CPU and cause.rule == "factory-in-forward":
                 cause.rule = "accumulator-on-cpu"
             return
@@ -284,79 +300,12 @@ class Causes:
         if passed is cause.clash.node:
             return self._by_operator(cause, found)
         name = ""
-        expr = self._argument(passed, self.ctx.chain(cause.tensor)[0]) if cause.tensor else None
+        expr = (
+            argument_of(self.ctx, passed, self.ctx.chain(cause.tensor)[0]) if cause.tensor else None
+        )
         if expr is not None:
             name = self.ctx.source(expr)
         return "label-not-moved" if _LABEL.search(name) else "input-not-moved"
-
-    def _argument(self, call: Any, born: Why) -> Any:
-        """The argument of a call that carries the tensor born there."""
-        event = self.ctx.event_at.get(id(call))
-        if event is None:
-            return None
-        for value, expr, starred in [*event.args, *event.kwargs.values()]:
-            if expr is None or starred:
-                continue
-            if isinstance(value, Tensor) and self._carries(value, born):
-                return expr
-        return None
-
-    def _carries(self, tensor: Tensor, born: Why) -> bool:
-        return any(w.node is born.node for w in self.ctx.chain(tensor)) and tensor.dev != ACCEL
-
-    def passed_at(self, clash: Clash, born: Why, dev: int = CPU) -> Any:
-        """The outermost call on the way to the clash that was given the tensor; else None."""
-        for call, unit, _ in clash.stack:
-            event = self.ctx.event_at.get(id(call))
-            if event is None or unit.doc is not self.ctx.doc:
-                continue
-            for value, _, _ in [*event.args, *event.kwargs.values()]:
-                for tensor in tensors_of(value):
-                    if tensor.dev == dev and any(
-                        w.node is born.node for w in self.ctx.chain(tensor)
-                    ):
-                        return call
-        return None
-
-    # ---- births
-
-    def is_factory(self, why: Why) -> bool:
-        """Whether a tensor was made by a call in this file, on the host for certain."""
-        return why.text in _HOST_TEXTS and isinstance(why.node, ast.Call)
-
-    def birth_rule(self, born: Why) -> str:
-        """The rule for a tensor that a function makes on the host."""
-        last = _called_name(born.node)
-        if last.endswith("Tensor"):
-            return "legacy-constructor"
-        if last in RANDOM:
-            return "noise-on-cpu"
-        return "factory-in-forward"
-
-    def _frozen_default(self, node: Any, function: Any) -> bool:
-        if not isinstance(node, ast.Call) or isinstance(function, ast.Lambda):
-            return False
-        given = next((k.value for k in node.keywords if k.arg == "device"), None)
-        if not isinstance(given, ast.Name):
-            return False
-        spec = function.args
-        names = [a.arg for a in (*spec.posonlyargs, *spec.args)][-len(spec.defaults) :]
-        return bool(spec.defaults) and given.id in names
-
-    def _parameter_list(self, tensor: Tensor, born: Why) -> Any:
-        """The statement that stores a parameter in a plain list of a module."""
-        if not tensor.flags & PARAM:
-            return None
-        for sets in self.ctx.ip.attr_sets.values():
-            for value, stmt, _, _ in sets:
-                if isinstance(value, Tensor) or stmt is None:
-                    continue
-                for inner in tensors_of(value):
-                    if inner.flags & PARAM and inner.why is not None and inner.why.node is born.node:
-                        return stmt
-        return None
-
-    # ---- borders and indices
 
     def _index(self, clash: Clash, base: Tensor, part: Any) -> Cause:
         return Cause("index-device", clash.node, clash, base, part)
@@ -375,7 +324,9 @@ class Causes:
             return cause
         chain = self.ctx.chain(tensor)
         if chain and clash.stack:
-            passed = self.passed_at(clash, chain[-1], ACCEL) or self.passed_at(clash, chain[0], ACCEL)
+            passed = passed_at(self.ctx, clash, chain[-1], ACCEL) or passed_at(
+                self.ctx, clash, chain[0], ACCEL
+            )
             if passed is not None:
                 cause.node, cause.expr = passed, None
                 cause.extra = [(clash.node, "converted to numpy here")]
@@ -388,38 +339,6 @@ class Causes:
             and call.func.attr == "register_hook"
             for call, _, _ in clash.stack
         )
-
-
-def is_literal_move(node: Any) -> bool:
-    """`.cuda()`, or a call that names the accelerator in a string."""
-    if not isinstance(node, ast.Call):
-        return False
-    if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
-        return True
-    words = [*node.args, *[k.value for k in node.keywords]]
-    return any(
-        isinstance(w, ast.Constant) and isinstance(w.value, str) and w.value.startswith("cuda")
-        for w in words
-    )
-
-
-def _discarded(ctx: Context) -> dict[int, Any]:
-    """id(birth) of tensors -> the call whose moved result is thrown away."""
-    found: dict[int, Any] = {}
-    for event in discarded_moves(ctx):
-        for why in ctx.chain(event.func.receiver):
-            found.setdefault(id(why.node), event.node)
-    return found
-
-
-def discarded_moves(ctx: Context) -> list[Any]:
-    """Moves of tensors to the accelerator that stand alone as a statement."""
-    return [
-        event
-        for event in ctx.methods("to", "cuda")
-        if isinstance(event.func.receiver, Tensor)
-        and isinstance(ctx.parents.get(id(event.node)), ast.Expr)
-    ]
 
 
 def causes(ctx: Context, rule: str) -> list[Cause]:
@@ -437,19 +356,6 @@ def all_causes(ctx: Context) -> Causes:
     return ctx._causes  # type: ignore[attr-defined,no-any-return]
 
 
-def _called_name(call: ast.Call) -> str:
-    func = call.func
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-
-
-def _entry(function: Any) -> bool:
-    """A function that stands for the program itself: its tensors are data."""
-    return getattr(function, "name", "") in ("main", "run", "train", "__init__", "setup")
-
-
 def _method_of(stored: Any) -> str:
     func = stored[3].func
     return func.name if isinstance(func, Func) else ""
-
-
-__all__ = ["Cause", "Causes", "all_causes", "causes", "class_name"]

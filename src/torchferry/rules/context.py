@@ -68,7 +68,7 @@ class Context:
             current = self.parents.get(id(current))
         return current
 
-    def function(self, node: ast.AST) -> Any:
+    def function(self, node: Any) -> Any:
         """The def or lambda around `node`; None at the level of the module or class."""
         child = node
         for outer in self.around(node):
@@ -79,7 +79,7 @@ class Context:
             child = outer
         return None
 
-    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
+    def class_of(self, node: Any) -> ast.ClassDef | None:
         """The class statement around `node`."""
         return next((n for n in self.around(node) if isinstance(n, ast.ClassDef)), None)
 
@@ -87,9 +87,8 @@ class Context:
         """The innermost for or while around `node` in the same function."""
         child = node
         for outer in self.around(node):
-            if isinstance(outer, (ast.For, ast.While, ast.AsyncFor)):
-                if child in outer.body:
-                    return outer
+            if isinstance(outer, (ast.For, ast.While, ast.AsyncFor)) and child in outer.body:
+                return outer
             if isinstance(outer, (*_FUNCTIONS, ast.ClassDef)):
                 return None
             child = outer
@@ -151,7 +150,9 @@ class Context:
         """Calls of everything whose qualified name starts with `prefix`."""
         self._sort()
         assert self._by_name is not None
-        return [e for name, found in self._by_name.items() if name.startswith(prefix) for e in found]
+        return [
+            e for name, found in self._by_name.items() if name.startswith(prefix) for e in found
+        ]
 
     def methods(self, *names: str) -> list[Event]:
         """Calls of methods of known values: tensors, modules, optimizers, ..."""

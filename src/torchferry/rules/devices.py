@@ -29,9 +29,12 @@ def device_at(ctx: Context, node: ast.AST, partner: Any = None) -> str:
     for owner, name, stmt, bits in ctx.ip.device_names:
         if bits != ACCEL or getattr(stmt, "lineno", None) is None:
             continue
-        if owner is None and (chain or stmt.lineno < line):
-            if not any(_binds(f, name.partition(".")[0]) for f in chain):
-                return str(name)
+        if (
+            owner is None
+            and (chain or stmt.lineno < line)
+            and not any(_binds(f, name.partition(".")[0]) for f in chain)
+        ):
+            return str(name)
         if any(owner is f for f in chain) and stmt.lineno < line:
             return str(name)
     return partner_device(ctx, node, partner)

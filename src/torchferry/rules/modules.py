@@ -135,4 +135,12 @@ def modules_in(value: Value, depth: int = 0) -> list[Inst]:
     return found
 
 
-__all__ = ["ModuleHistory", "class_name", "device_then", "is_loss", "is_metric", "listed_in", "modules_in"]
+__all__ = [
+    "ModuleHistory",
+    "class_name",
+    "device_then",
+    "is_loss",
+    "is_metric",
+    "listed_in",
+    "modules_in",
+]

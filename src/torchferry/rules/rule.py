@@ -94,6 +94,4 @@ def documentation(rule: type[Rule]) -> dict[str, str]:
             current = sections.setdefault(title, [])
         else:
             current.append(line)
-    return {
-        name: textwrap.dedent("\n".join(lines)).strip("\n") for name, lines in sections.items()
-    }
+    return {name: textwrap.dedent("\n".join(lines)).strip("\n") for name, lines in sections.items()}

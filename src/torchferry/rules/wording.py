@@ -34,9 +34,12 @@ def proof(ctx: Context, cause: Cause) -> list[Evidence]:
     found = cause.clash.parties[0] if isinstance(cause.clash.parties[0], list) else []
     if cause.tensor is not None:
         steps += ctx.evidence(cause.tensor)
-    if cause.module is not None and cause.module.node is not None:
-        if id(cause.module.node) in ctx.parents:
-            steps.append(ctx.step(cause.module.node, "the module is made on the CPU here"))
+    if (
+        cause.module is not None
+        and cause.module.node is not None
+        and id(cause.module.node) in ctx.parents
+    ):
+        steps.append(ctx.step(cause.module.node, "the module is made on the CPU here"))
     if cause.moved_back is not None:
         steps.append(ctx.step(cause.moved_back, "the module is moved back to the CPU here"))
     for tensor, _ in found:
@@ -91,7 +94,11 @@ def birth_fix(ctx: Context, cause: Cause, call: Any) -> Fix | None:
         born = born.before
     takes = born is None or born.text == "made on the CPU here"
     legacy = ctx.source(call.func).endswith("Tensor")
-    edits = add_keyword(ctx.doc, call, "device", device, past_star=True) if takes and not legacy else None
+    edits = (
+        add_keyword(ctx.doc, call, "device", device, past_star=True)
+        if takes and not legacy
+        else None
+    )
     edits = edits or method_call(ctx.doc, call, f".to({device})")
     if edits is None:
         return None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.finding import Evidence, Finding, Severity
 from torchferry.flow.values import CPU, Inst, Kept, OfModule
 
-from ..causes import Causes, all_causes, causes
+from ..causes import causes
+from ..origins import birth_rule, is_factory
 from ..rule import Rule
 from ..wording import birth_fix, operator_name, proof
 
@@ -39,25 +40,24 @@ def host_births(ctx: Context) -> dict[str, list[HostBirth]]:
     ctx._host_births = found  # type: ignore[attr-defined]
     if ctx.cuda_certain:
         return found
-    judge = all_causes(ctx)
     seen: set[int] = set()
     for meeting in ctx.ip.meetings:
         if meeting.unit.doc is not ctx.doc or meeting.op == "index":
             continue  # a CPU index into a GPU tensor is legal
-        for one in _births(ctx, judge, meeting):
+        for one in _births(ctx, meeting):
             if id(one.node) not in seen:
                 seen.add(id(one.node))
                 found.setdefault(one.rule, []).append(one)
     return found
 
 
-def _births(ctx: Context, judge: Causes, meeting: Any) -> Iterator[HostBirth]:
+def _births(ctx: Context, meeting: Any) -> Iterator[HostBirth]:
     parties = meeting.parties[0]
     here = ctx.function(meeting.node)
     for index, (tensor, _) in enumerate(parties):
         chain = ctx.chain(tensor)
         born = chain[0] if chain else None
-        if born is None or tensor.dev != CPU or not judge.is_factory(born):
+        if born is None or tensor.dev != CPU or not is_factory(born):
             continue
         if any(isinstance(w, (OfModule, Kept)) for w in chain):
             continue
@@ -69,7 +69,7 @@ def _births(ctx: Context, judge: Causes, meeting: Any) -> Iterator[HostBirth]:
             continue
         if not hidden and not _foreign(ctx, parties, index, place, meeting):
             continue
-        rule = "rnn-hidden-on-cpu" if hidden else judge.birth_rule(born)
+        rule = "rnn-hidden-on-cpu" if hidden else birth_rule(born)
         steps = [
             ctx.step(born.node, "made on the CPU here"),
             ctx.step(meeting.node, f"meets what the function was given here, in {meeting.op}"),

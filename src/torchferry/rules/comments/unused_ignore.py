@@ -57,7 +57,9 @@ def unused_comments(doc: Document, comments: Suppressions) -> list[Finding]:
     found = []
     for item in comments.unused():
         codes = sorted(item.unused)
-        what = "nothing is silenced here" if codes == ["*"] else f"{', '.join(codes)}: not found here"
+        what = (
+            "nothing is silenced here" if codes == ["*"] else f"{', '.join(codes)}: not found here"
+        )
         fix = None
         if codes == ["*"] or item.unused == item.codes:
             start = item.span.start
@@ -69,9 +71,13 @@ def unused_comments(doc: Document, comments: Suppressions) -> list[Finding]:
                 fix = Fix("remove the comment", (Edit(start, item.span.end, ""),))
         found.append(
             Finding(
-                UnusedIgnore.code, UnusedIgnore.name, UnusedIgnore.severity,
-                doc.location(item.span), f"an ignore comment that is not needed: {what}",
-                help="remove it", fix=fix,
-            )  # fmt: skip
+                UnusedIgnore.code,
+                UnusedIgnore.name,
+                UnusedIgnore.severity,
+                doc.location(item.span),
+                f"an ignore comment that is not needed: {what}",
+                help="remove it",
+                fix=fix,
+            )
         )
     return found

@@ -73,7 +73,10 @@ class BatchContainer(Rule):
                 continue
             if event.frame.unit.doc is not ctx.doc or event.exploring:
                 continue
-            if isinstance(func.receiver, (Seq, Map)) and getattr(func.receiver, "kind", "") != "iter":
+            if (
+                isinstance(func.receiver, (Seq, Map))
+                and getattr(func.receiver, "kind", "") != "iter"
+            ):
                 kind = "dict" if isinstance(func.receiver, Map) else func.receiver.kind
                 yield self.finding(
                     ctx,
@@ -131,7 +134,11 @@ def _blind_move(loop: Any) -> Any:
             if isinstance(node, (ast.DictComp, ast.ListComp)):
                 moved = node.value if isinstance(node, ast.DictComp) else node.elt
                 text = ast.unparse(node.generators[0].iter)
-                if isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
-                    if moved.func.attr in ("to", "cuda") and text.endswith(("items()", "values()")):
-                        return node
+                if (
+                    isinstance(moved, ast.Call)
+                    and isinstance(moved.func, ast.Attribute)
+                    and moved.func.attr in ("to", "cuda")
+                    and text.endswith(("items()", "values()"))
+                ):
+                    return node
     return None

@@ -81,7 +81,9 @@ class AmpDeviceHardcoded(Rule):
 
 
 def _device_type(event: Any) -> tuple[Any, Any]:
-    given = event.args[0] if event.args else event.kwargs.get("device_type", event.kwargs.get("device"))
+    given = (
+        event.args[0] if event.args else event.kwargs.get("device_type", event.kwargs.get("device"))
+    )
     return (given[0], given[1]) if given is not None else (None, None)
 
 

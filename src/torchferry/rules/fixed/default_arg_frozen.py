@@ -71,7 +71,7 @@ class DefaultArgFrozen(Rule):
             cause = certain.get(id(function))
             spec = function.args
             given = [*spec.args[len(spec.args) - len(spec.defaults) :], *spec.kwonlyargs]
-            for arg, default in zip(given, [*spec.defaults, *spec.kw_defaults]):
+            for arg, default in zip(given, [*spec.defaults, *spec.kw_defaults], strict=False):
                 if not isinstance(default, ast.Name) or default.id not in changed:
                     continue
                 if "dev" not in arg.arg.lower() and "dev" not in default.id.lower():
@@ -106,7 +106,10 @@ def _global_names(ctx: Context) -> dict[str, Any]:
     for node in ctx.nodes.get(ast.Global, []):
         function = ctx.function(node)
         for part in ast.walk(function) if function is not None else ():
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                if part.id in node.names:
-                    found.setdefault(part.id, part)
+            if (
+                isinstance(part, ast.Name)
+                and isinstance(part.ctx, ast.Store)
+                and part.id in node.names
+            ):
+                found.setdefault(part.id, part)
     return found

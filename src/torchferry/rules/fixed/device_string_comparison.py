@@ -64,14 +64,15 @@ class DeviceStringComparison(Rule):
                     continue
                 if two.value in ("cuda", "mps", "xpu") and _is_device(one):
                     yield self._device(ctx, node, one, two.value)
-                elif _CPU_TYPE.match(two.value) and _is_type_call(one):
-                    if ".cuda." not in two.value:
-                        yield self.finding(
-                            ctx,
-                            node,
-                            f'"{two.value}" is the type of CPU tensors: false on a GPU',
-                            help="compare the dtype: `x.dtype == torch.float32`",
-                        )
+                elif (
+                    _CPU_TYPE.match(two.value) and _is_type_call(one) and ".cuda." not in two.value
+                ):
+                    yield self.finding(
+                        ctx,
+                        node,
+                        f'"{two.value}" is the type of CPU tensors: false on a GPU',
+                        help="compare the dtype: `x.dtype == torch.float32`",
+                    )
 
     def _device(self, ctx: Context, node: Any, one: Any, word: str) -> Finding:
         fix = None

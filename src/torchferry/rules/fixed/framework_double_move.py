@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchferry.core.finding import Finding
 
-from ..causes import is_literal_move
+from ..origins import is_literal_move
 from ..rule import Rule
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
 
-from ..causes import causes, is_literal_move
+from ..causes import causes
 from ..operators.half_on_cpu import guarded
+from ..origins import is_literal_move
 from ..rule import Rule
 
 if TYPE_CHECKING:

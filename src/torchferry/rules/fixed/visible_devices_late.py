@@ -94,7 +94,8 @@ def _cuda_use(ctx: Context, node: Any, function: Any) -> Any:
         if ctx.function(call) is not function:
             continue
         text = ast.unparse(call.func)
-        if text.startswith("torch.cuda.") or text.endswith(".cuda"):
-            if not text.endswith(("manual_seed", "manual_seed_all")):
-                return call
+        if (text.startswith("torch.cuda.") or text.endswith(".cuda")) and not text.endswith(
+            ("manual_seed", "manual_seed_all")
+        ):
+            return call
     return None

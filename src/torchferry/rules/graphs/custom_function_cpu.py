@@ -119,8 +119,10 @@ def _moved(ctx: Context, node: Any) -> bool:
         if isinstance(outer, ast.Attribute):
             if outer.attr in ("to", "cuda", "type_as"):
                 return True
-        elif not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Attribute):
-            return False
-        elif outer.func.attr not in ("to", "float", "double", "long", "view", "reshape", "type"):
+        elif (
+            not isinstance(outer, ast.Call)
+            or not isinstance(outer.func, ast.Attribute)
+            or outer.func.attr not in ("to", "float", "double", "long", "view", "reshape", "type")
+        ):
             return False
     return False

@@ -15,7 +15,12 @@ from ..rule import Rule
 if TYPE_CHECKING:
     from ..context import Context
 
-_EXPORTS = ("torch.onnx.export", "torch.export.export", "torch.jit.trace", "torch.onnx.dynamo_export")
+_EXPORTS = (
+    "torch.onnx.export",
+    "torch.export.export",
+    "torch.jit.trace",
+    "torch.onnx.dynamo_export",
+)
 
 
 class ExportDummyInput(Rule):

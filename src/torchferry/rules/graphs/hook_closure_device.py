@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
 
-from ..causes import causes, discarded_moves
+from ..causes import causes
+from ..origins import discarded_moves
 from ..rule import Rule
 from ..wording import proof
 
@@ -97,7 +98,10 @@ def in_hook(ctx: Context, node: Any) -> bool:
     if not name or "hook" not in ctx.doc.text:
         return False
     for call in ctx.nodes.get(ast.Call, []):
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTER:
-            if any(isinstance(a, ast.Name) and a.id == name for a in call.args):
-                return True
+        if (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr in _REGISTER
+            and any(isinstance(a, ast.Name) and a.id == name for a in call.args)
+        ):
+            return True
     return False

@@ -76,13 +76,18 @@ class GeneratorDevice(Rule):
                 wanted = device_bits(event.kwargs["device"][0])
             elif ctx.ip.default_dev != CPU:
                 continue
-            if wanted in (CPU, ACCEL) and mine in (CPU, ACCEL) and mine != wanted:
-                if event.frame.unit.doc is ctx.doc and id(event.node) not in seen:
-                    seen.add(id(event.node))
-                    names = {CPU: "the CPU", ACCEL: "the GPU"}
-                    yield self.finding(
-                        ctx,
-                        event.node,
-                        f"the generator is of {names[mine]}, the draw on {names[wanted]}",
-                        help="make the generator with the same device=",
-                    )
+            if (
+                wanted in (CPU, ACCEL)
+                and mine in (CPU, ACCEL)
+                and mine != wanted
+                and event.frame.unit.doc is ctx.doc
+                and id(event.node) not in seen
+            ):
+                seen.add(id(event.node))
+                names = {CPU: "the CPU", ACCEL: "the GPU"}
+                yield self.finding(
+                    ctx,
+                    event.node,
+                    f"the generator is of {names[mine]}, the draw on {names[wanted]}",
+                    help="make the generator with the same device=",
+                )

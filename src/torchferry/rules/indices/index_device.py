@@ -80,7 +80,9 @@ class IndexDevice(Rule):
 
 
 def _fix(ctx: Context, node: Any, cause: Cause) -> Fix | None:
-    if not isinstance(cause.expr, ast.Name) or not isinstance(node.value, (ast.Name, ast.Attribute)):
+    if not isinstance(cause.expr, ast.Name) or not isinstance(
+        node.value, (ast.Name, ast.Attribute)
+    ):
         return None
     if not isinstance(node.ctx, ast.Load):
         return None

@@ -67,9 +67,7 @@ class PinCudaTensor(Rule):
             data: Any = event.args[0][0] if event.args else event.kwargs.get("dataset", (None,))[0]
             node = places.get(id(getattr(data, "cls", None)))
             items = data.state.get("items") if isinstance(data, Inst) else None
-            on_gpu = items is not None and any(
-                t.dev == ACCEL for v in items for t in tensors_of(v)
-            )
+            on_gpu = items is not None and any(t.dev == ACCEL for v in items for t in tensors_of(v))
             if node is not None or on_gpu:
                 steps = [ctx.step(node, "the data set moves to the GPU here")] if node else []
                 yield self.finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -78,11 +79,13 @@ def module_words(cause: Cause) -> str:
 
 def construct_fix(ctx: Context, cause: Cause) -> Fix | None:
     """`.to(device)` behind the constructor, where the finding stands on one."""
-    module = cause.module
-    if module is None or cause.node is not module.node or id(cause.node) not in ctx.parents:
+    module, node = cause.module, cause.node
+    if module is None or node is not module.node or not isinstance(node, ast.Call):
         return None
-    device = device_at(ctx, cause.node, cause.partner)
-    edits = method_call(ctx.doc, cause.node, f".to({device})") if device else None
+    if id(node) not in ctx.parents:
+        return None
+    device = device_at(ctx, node, cause.partner)
+    edits = method_call(ctx.doc, node, f".to({device})") if device else None
     if edits is None:
         return None
-    return Fix(f"move `{ctx.source(cause.node)}` to the device", edits, group="module")
+    return Fix(f"move `{ctx.source(node)}` to the device", edits, group="module")

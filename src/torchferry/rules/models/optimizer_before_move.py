@@ -117,9 +117,14 @@ def _later_move(ctx: Context, event: Any, modules: set[int]) -> Any:
     order = {id(e.node): i for i, e in reversed(list(enumerate(ctx.ip.events)))}
     start = order.get(id(event.node), 0)
     for inst, bits, node, frame, _ in ctx.ip.facts.get("module-move", ()):
-        if frame.unit.doc is ctx.doc and bits == 2 and id(root_of(inst)) in modules:
-            if order.get(id(node), -1) > start and frame.func is event.frame.func:
-                return node
+        if (
+            frame.unit.doc is ctx.doc
+            and bits == 2
+            and id(root_of(inst)) in modules
+            and order.get(id(node), -1) > start
+            and frame.func is event.frame.func
+        ):
+            return node
     return None
 
 

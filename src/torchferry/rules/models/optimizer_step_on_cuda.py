@@ -62,12 +62,15 @@ class OptimizerStepOnCuda(Rule):
             for node in ast.walk(loop):
                 if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
                     call = node.value
-                    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-                        if call.func.attr in ("to", "cuda"):
-                            yield self.finding(
-                                ctx,
-                                node,
-                                "the loop moves every tensor of the optimizer's state, also the "
-                                "step counter, which belongs on the CPU",
-                                help="drop the loop: load_state_dict places the state",
-                            )
+                    if (
+                        isinstance(call, ast.Call)
+                        and isinstance(call.func, ast.Attribute)
+                        and call.func.attr in ("to", "cuda")
+                    ):
+                        yield self.finding(
+                            ctx,
+                            node,
+                            "the loop moves every tensor of the optimizer's state, also the "
+                            "step counter, which belongs on the CPU",
+                            help="drop the loop: load_state_dict places the state",
+                        )

@@ -105,7 +105,11 @@ def _used_after(ctx: Context, node: Any, name: str) -> bool:
     scope = ctx.function(node)
     body = ctx.tree if scope is None else scope
     for part in ast.walk(body):
-        if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load):
-            if part.lineno > node.lineno:
-                return True
+        if (
+            isinstance(part, ast.Name)
+            and part.id == name
+            and isinstance(part.ctx, ast.Load)
+            and part.lineno > node.lineno
+        ):
+            return True
     return False

@@ -61,8 +61,10 @@ class NonleafAfterMove(Rule):
             if isinstance(tensor.why, OfModule) or not isinstance(event.node.func, ast.Attribute):
                 continue
             func = event.frame.func
-            if isinstance(func, Func) and func.name == "__init__" and "Parameter" in ctx.doc.source(
-                event.node
+            if (
+                isinstance(func, Func)
+                and func.name == "__init__"
+                and "Parameter" in ctx.doc.source(event.node)
             ):
                 continue  # a rule of its own
             if _original_lost(ctx, event.node):
@@ -100,9 +102,7 @@ def _original_lost(ctx: Context, call: Any) -> bool:
     receiver = call.func.value
     if isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)):
         targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
-        return stmt.value is call and any(
-            ast.unparse(t) == ast.unparse(receiver) for t in targets
-        )
+        return stmt.value is call and any(ast.unparse(t) == ast.unparse(receiver) for t in targets)
     if not isinstance(receiver, ast.Call):
         return False
     inner = receiver.func

@@ -11,8 +11,9 @@ from torchferry.core.edit import Edit, Fix
 from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import UNKNOWN, Tensor
 
-from ..causes import causes, discarded_moves
+from ..causes import causes
 from ..graphs.hook_closure_device import in_hook
+from ..origins import discarded_moves
 from ..rule import Rule
 from ..wording import proof
 
@@ -75,9 +76,7 @@ class ToResultDiscarded(Rule):
             if id(call) not in seen | known and _looks_like_tensor(ctx, call):
                 yield self._report(ctx, call, Severity.WARNING, [])
 
-    def _report(
-        self, ctx: Context, call: Any, severity: Severity, evidence: list[Any]
-    ) -> Finding:
+    def _report(self, ctx: Context, call: Any, severity: Severity, evidence: list[Any]) -> Finding:
         receiver = call.func.value
         fix = None
         if isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)):

@@ -100,13 +100,16 @@ def _written_after(ctx: Context, node: Any, array: str, view: str) -> Any:
         if line <= node.lineno:
             continue
         if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
-            if isinstance(part.value, ast.Name) and part.value.id == array:
-                if written is None or line < written.lineno:
-                    written, loop = part, ctx.loop(part)
+            if (
+                isinstance(part.value, ast.Name)
+                and part.value.id == array
+                and (written is None or line < written.lineno)
+            ):
+                written, loop = part, ctx.loop(part)
         elif isinstance(part, ast.Name) and part.id == view:
             if isinstance(part.ctx, ast.Store):
                 return None
             used = max(used, line)
-    if written is None or ctx.loop(node) is not None and loop is ctx.loop(node):
+    if written is None or (ctx.loop(node) is not None and loop is ctx.loop(node)):
         return None
     return written if used > written.lineno else None

@@ -76,7 +76,7 @@ def _overlap(target: Any, value: Any) -> bool:
     if len(left) != len(right) or ast.unparse(target.slice) == ast.unparse(value.slice):
         return False
     overlapping = False
-    for one, two in zip(left, right):
+    for one, two in zip(left, right, strict=False):
         if isinstance(one, ast.Slice) and isinstance(two, ast.Slice):
             if ast.unparse(one) != ast.unparse(two):
                 overlapping = overlapping or _shifted(one, two)
@@ -94,7 +94,13 @@ def _parts(node: Any) -> list[Any]:
 def _shifted(one: ast.Slice, two: ast.Slice) -> bool:
     """`1:` and `:-1`: one starts later, the other ends earlier, by one small number."""
     for a, b in ((one, two), (two, one)):
-        if a.lower is not None and a.upper is None and b.lower is None and b.upper is not None:
-            if isinstance(b.upper, ast.UnaryOp) and isinstance(b.upper.op, ast.USub):
-                return True
+        if (
+            a.lower is not None
+            and a.upper is None
+            and b.lower is None
+            and b.upper is not None
+            and isinstance(b.upper, ast.UnaryOp)
+            and isinstance(b.upper.op, ast.USub)
+        ):
+            return True
     return False

@@ -74,18 +74,24 @@ def guarded(ctx: Context, node: Any) -> bool:
     """Whether a branch around `node` (or an early return before it) asks for the GPU."""
     child = node
     for outer in ctx.around(node):
-        if isinstance(outer, (ast.If, ast.IfExp, ast.While)) and child is not outer.test:
-            if _asks(ast.unparse(outer.test)):
-                return True
+        if (
+            isinstance(outer, (ast.If, ast.IfExp, ast.While))
+            and child is not outer.test
+            and _asks(ast.unparse(outer.test))
+        ):
+            return True
         if isinstance(outer, ast.BoolOp) and _asks(ast.unparse(outer)):
             return True
         if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for stmt in outer.body:
                 if stmt.lineno >= child.lineno:
                     break
-                if isinstance(stmt, ast.If) and _asks(ast.unparse(stmt.test)):
-                    if isinstance(stmt.body[-1], (ast.Return, ast.Raise)):
-                        return True
+                if (
+                    isinstance(stmt, ast.If)
+                    and _asks(ast.unparse(stmt.test))
+                    and isinstance(stmt.body[-1], (ast.Return, ast.Raise))
+                ):
+                    return True
             if any("cuda" in ast.unparse(d).lower() for d in outer.decorator_list):
                 return True
         if isinstance(outer, ast.Try):

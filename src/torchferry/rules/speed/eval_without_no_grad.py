@@ -86,7 +86,9 @@ class EvalWithoutNoGrad(Rule):
                 continue
             if event.frame.unit.doc is not ctx.doc or id(event.node) in seen or event.exploring:
                 continue
-            start = next((e for e, who in switched if who is inst and _reaches(ctx, e, event)), None)
+            start = next(
+                (e for e, who in switched if who is inst and _reaches(ctx, e, event)), None
+            )
             result = event.result
             if start is None or not isinstance(result, Tensor) or not result.flags & GRAPH:
                 continue

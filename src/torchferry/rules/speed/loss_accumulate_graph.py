@@ -77,7 +77,7 @@ class LossAccumulateGraph(Rule):
                 yield self._report(ctx, event.node, expr)
 
     def _kept(self, ctx: Context, node: Any, target: Any) -> bool:
-        """In a loop with a backward pass, into something from outside that nobody differentiates."""
+        """In a loop with a backward pass, into something that nobody differentiates."""
         loop = ctx.loop(node)
         if loop is None or ctx.function(loop) is not ctx.function(node):
             return False
@@ -96,7 +96,11 @@ class LossAccumulateGraph(Rule):
                 last = ast.unparse(part.func).rpartition(".")[2]
                 if name in words and last in ("stack", "cat", "sum", "backward", "grad", "mean"):
                     return False
-                if name in words and ctx.loop(part) is loop and last not in ("print", "float", "len"):
+                if (
+                    name in words
+                    and ctx.loop(part) is loop
+                    and last not in ("print", "float", "len")
+                ):
                     return False
         return not _made_in(loop, name)
 

@@ -14,7 +14,13 @@ from ..rule import Rule
 if TYPE_CHECKING:
     from ..context import Context
 
-_CLOCKS = ("time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer")
+_CLOCKS = (
+    "time.time",
+    "time.perf_counter",
+    "time.monotonic",
+    "time.process_time",
+    "timeit.default_timer",
+)
 _WAITS = ("synchronize", ".item(", ".cpu(", ".tolist(", ".numpy(", "elapsed_time")
 
 

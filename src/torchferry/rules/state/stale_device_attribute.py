@@ -73,16 +73,20 @@ class StaleDeviceAttribute(Rule):
                 if frame.unit.doc is not ctx.doc or not isinstance(stmt, ast.Assign):
                     continue
                 value = stmt.value
-                if isinstance(value, ast.Attribute) and value.attr == "device":
-                    if _own_parameter(ctx, value.value) and _used_later(ctx, stmt, attr):
-                        yield self.finding(
-                            ctx,
-                            stmt,
-                            f"`{ctx.source(target)}` keeps the device that the module is made on; "
-                            "it does not follow `.to()`",
-                            severity=Severity.WARNING,
-                            help="ask the input or a parameter for its device where it is needed",
-                        )
+                if (
+                    isinstance(value, ast.Attribute)
+                    and value.attr == "device"
+                    and _own_parameter(ctx, value.value)
+                    and _used_later(ctx, stmt, attr)
+                ):
+                    yield self.finding(
+                        ctx,
+                        stmt,
+                        f"`{ctx.source(target)}` keeps the device that the module is made on; "
+                        "it does not follow `.to()`",
+                        severity=Severity.WARNING,
+                        help="ask the input or a parameter for its device where it is needed",
+                    )
 
 
 def _own_parameter(ctx: Context, node: ast.expr) -> bool:
@@ -93,9 +97,13 @@ def _own_parameter(ctx: Context, node: ast.expr) -> bool:
 def _used_later(ctx: Context, stmt: ast.stmt, attr: str) -> bool:
     cls = ctx.class_of(stmt)
     for node in ast.walk(cls) if cls is not None else ():
-        if isinstance(node, ast.Attribute) and node.attr == attr and isinstance(node.ctx, ast.Load):
-            if node.lineno > stmt.lineno:
-                return True
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == attr
+            and isinstance(node.ctx, ast.Load)
+            and node.lineno > stmt.lineno
+        ):
+            return True
     return False
 
 

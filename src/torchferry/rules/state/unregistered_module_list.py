@@ -110,9 +110,12 @@ def _registered_elsewhere(ctx: Context, target: Any, stmt: Any) -> bool:
     value = stmt.value if isinstance(stmt, ast.Assign) else None
     for part in ast.walk(value) if value is not None else ():
         # a list of layers that have names of their own: [self.a, self.b]
-        if isinstance(part, (ast.List, ast.Tuple)) and part.elts:
-            if all(isinstance(e, ast.Attribute) for e in part.elts):
-                return True
+        if (
+            isinstance(part, (ast.List, ast.Tuple))
+            and part.elts
+            and all(isinstance(e, ast.Attribute) for e in part.elts)
+        ):
+            return True
     return False
 
 

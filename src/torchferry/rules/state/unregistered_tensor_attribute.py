@@ -101,4 +101,6 @@ def buffer_fix(ctx: Context, stmt: Any) -> Fix | None:
     edit = Edit(start, end, f'{owner}.register_buffer("{target.attr}", {text}, persistent=False)')
     if isinstance(stmt.value, (ast.Tuple, ast.GeneratorExp, ast.Yield, ast.NamedExpr)):
         return None
-    return Fix(f"register {owner}.{target.attr} as a buffer", (edit,), group=f"{target.attr} buffer")
+    return Fix(
+        f"register {owner}.{target.attr} as a buffer", (edit,), group=f"{target.attr} buffer"
+    )
