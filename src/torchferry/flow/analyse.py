@@ -13,11 +13,11 @@ from torchferry.source.document import Document
 from .binding import bind_arguments
 from .calls import call_value
 from .expressions import EVAL
-from .interp import Interp, Semantics, Unit
+from .interp import Interp, Semantics
 from .operators import ANCHOR, birth
 from .state import Frame
 from .statements import EXEC
-from .values import CPU, UNKNOWN, UNSURE, Class, Const, Func, Inst, Tensor, Value
+from .values import CPU, UNKNOWN, UNSURE, Class, Func, Inst, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

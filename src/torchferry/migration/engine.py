@@ -48,7 +48,8 @@ def migrate_documents(
     results = [Migration(doc.path, doc.text, doc.text) for doc in docs]
     if not any("torch" in doc.text for doc in docs):
         return results
-    turned = [_turn_switches(doc, options, result) for doc, result in zip(docs, results, strict=True)]
+    pairs = zip(docs, results, strict=True)
+    turned = [_turn_switches(doc, options, result) for doc, result in pairs]
     settled = _settle(turned, options, results)
     declared = [names.declaration() for _, names in settled]
     for (_, names), result, fixes in zip(settled, results, declared, strict=True):
