@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torchferry.torchapi.tensor_methods import HOST_ATTRS
 from torchferry.torchapi.tensor_names import METHODS
 
-from .classes import foreign_base, has_external_base
+from .classes import has_external_base
 from .data_calls import dataset_attribute
 from .graph import HARD
 from .join import Choice, join
@@ -209,13 +209,6 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
         if attr == "device" and base.cls is not None:
             ip.kept_devices.setdefault(id(base.cls.node), []).append(value)
         ip.trail.set(base.attrs, attr, value)
-        if base.cls is not None and foreign_base(base.cls):
-            # code that is not known will use it together with what it makes itself
-            var = value.var if isinstance(value, Tensor) else None
-            if isinstance(value, Inst) and value.kind == "module":
-                var = value.state["var"]
-            if var is not None:
-                ip.graph.want_host(ip.graph.find(var), HARD // 100, "kept for a foreign class")
         if base.kind == "dataset" and isinstance(value, Tensor):
             ip.graph.want_host(ip.graph.find(value.var), 60, "kept by a dataset")
     elif isinstance(base, Class):

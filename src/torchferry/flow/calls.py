@@ -6,15 +6,16 @@ import ast
 import sys
 from typing import TYPE_CHECKING, Any
 
-from torchferry.torchapi.hosts import HOST_LIBRARIES
+from torchferry.torchapi.hosts import HOST_LIBRARIES, MIXED_LIBRARIES
 
 from .binding import Arg
 from .borders import border
 from .builtin_calls import call_builtin
-from .classes import instantiate
+from .classes import foreign_base, instantiate
 from .container_methods import call_container_method
 from .data_calls import call_data, call_object_method
 from .factories import make_legacy
+from .graph import HARD
 from .interp import Event
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module, needs_device
@@ -102,6 +103,7 @@ def call_value(
     if kind is TypeName:
         return make_legacy(ip, func, args, kwargs, node)  # type: ignore[arg-type]
     if kind is HostObject:
+        _hand_over(ip, [*args, *kwargs.values()])
         for value, expr, _ in (*args, *kwargs.values()):
             border(ip, node, value, expr, func.library)  # type: ignore[attr-defined]
         return func
@@ -165,7 +167,8 @@ def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         return call_builtin(ip, name[9:], args, kwargs, node)
     if top == "torchvision":
         return _call_torchvision(ip, name, args, kwargs, node)
-    if top in HOST_LIBRARIES:
+    if top in HOST_LIBRARIES and not (top in MIXED_LIBRARIES and name.rpartition(".")[2][:1].isupper()):
+        _hand_over(ip, [*args, *kwargs.values()])
         for value, expr, _ in (*args, *kwargs.values()):
             border(ip, node, value, expr, top)
         if top == "numpy":
@@ -177,6 +180,23 @@ def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         return meet(ip, node, [(v, e) for v, e, _ in args], name, compute=False)
     _call_foreign(ip, name, args, kwargs, node)
     return UNKNOWN
+
+
+def _hand_over(ip: Interp, given: list[Any]) -> None:
+    """Objects whose class another package completes are driven by that package."""
+    for value, *_ in given:
+        if isinstance(value, Inst) and value.cls is not None and foreign_base(value.cls):
+            _leave_on_host(ip, value)
+
+
+def _leave_on_host(ip: Interp, inst: Inst) -> None:
+    """An object that code of another package drives: that code brings its own tensors."""
+    for value in inst.attrs.values():
+        var = value.var if isinstance(value, Tensor) else None
+        if isinstance(value, Inst) and value.kind == "module":
+            var = value.state.get("var")
+        if var is not None:
+            ip.graph.want_host(ip.graph.find(var), HARD // 100, "used by foreign code")
 
 
 def _call_foreign(
@@ -294,6 +314,9 @@ def _call_instance(
         func = inst.cls.find("__call__")
         if isinstance(func, Func):
             return ip.call_function(func, args, kwargs, node, inst)
+        forward = inst.cls.find("forward")
+        if isinstance(forward, Func) and foreign_base(inst.cls):
+            return ip.call_function(forward, args, kwargs, node, inst)
         if inst.cls.kind == "function":
             return _call_autograd_function(ip, inst.cls, args, kwargs, node)
     if inst.kind == "loaded":

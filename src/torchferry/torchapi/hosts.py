@@ -11,6 +11,8 @@ HOST_LIBRARIES = frozenset(
     d2l mnist1d
     """.split()
 )
+#: of these, the ones whose functions plot and whose classes are built on torch
+MIXED_LIBRARIES = frozenset(("d2l",))
 #: packages that take device tensors as they are
 DEVICE_LIBRARIES = frozenset(
     """
