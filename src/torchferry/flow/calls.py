@@ -167,7 +167,8 @@ def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         return call_builtin(ip, name[9:], args, kwargs, node)
     if top == "torchvision":
         return _call_torchvision(ip, name, args, kwargs, node)
-    if top in HOST_LIBRARIES and not (top in MIXED_LIBRARIES and name.rpartition(".")[2][:1].isupper()):
+    a_class = name.rpartition(".")[2][:1].isupper()
+    if top in HOST_LIBRARIES and not (a_class and top in MIXED_LIBRARIES):
         _hand_over(ip, [*args, *kwargs.values()])
         for value, expr, _ in (*args, *kwargs.values()):
             border(ip, node, value, expr, top)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,13 @@ from torchferry.flow.moves import device_bits
 from torchferry.flow.values import ACCEL, UNKNOWN, Device
 from torchferry.source.build import insert_after_imports
 
+from .bindings import (
+    binding_statements,
+    binds_surely,
+    bound_before,
+    first_reached,
+    main_block,
+)
 from .scopes import Scopes, parameters, rebinds
 
 if TYPE_CHECKING:
@@ -42,23 +50,22 @@ class DeviceNames:
     name: str = ""  #: the file's device, its own or the one to declare
     first_line: int = 10**9  #: first line of module-level code that needs the declaration
     declare: bool = False
-    _module_names: list[tuple[str, int]] = field(default_factory=list)
-    _local: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
+    #: id(function), or 0 for the module -> name -> (line, where it points) of each binding
+    _bound: dict[int, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        known: dict[tuple[int, str], dict[int, tuple[int, int]]] = {}
+        owners: dict[int, Any] = {0: self.scopes.tree}
         for owner, name, stmt, bits in self.ip.device_names:
-            if bits != 2 or not isinstance(stmt, (ast.Assign, ast.AnnAssign, ast.ImportFrom)):
-                continue
-            entry = (name, stmt.lineno)
-            if owner is None:
-                if self._at_top(stmt):
-                    self._module_names.append(entry)
-            else:
-                self._local.setdefault(id(owner), []).append(entry)
-
-    def _at_top(self, stmt: ast.stmt) -> bool:
-        parent = self.scopes.parents.get(id(stmt))
-        return isinstance(parent, (ast.Module, ast.If, ast.Try))
+            if id(stmt) in self.scopes.parents:
+                key = 0 if owner is None else id(owner)
+                owners[key] = self.scopes.tree if owner is None else owner
+                known.setdefault((key, name), {})[id(stmt)] = (stmt.lineno, bits)
+        for (key, name), found in known.items():
+            statements = binding_statements(owners[key], name.partition(".")[0])
+            # a name that is something else, too, is not to be relied on
+            if all(id(s) in found or _names_device(s) for s in statements):
+                self._bound.setdefault(key, {})[name] = sorted(found.values())
 
     def at(self, node: ast.AST) -> str:
         """The expression that gives the device at `node`; "" where none is at hand."""
@@ -66,17 +73,17 @@ class DeviceNames:
         line = getattr(node, "lineno", 0)
         for scope in chain:
             if not isinstance(scope, ast.ClassDef):
-                found = self._in_function(scope, line)
+                found = self._in_function(scope, line, node)
                 if found:
                     return found
         return self._of_file(chain, line, node)
 
-    def _in_function(self, scope: Any, line: int) -> str:
+    def _in_function(self, scope: Any, line: int, node: ast.AST) -> str:
         names = parameters(scope)
         if "device" in names and not rebinds(scope, "device") and self._is_device(scope):
             return "device"
-        for name, bound in self._local.get(id(scope), ()):
-            if bound < line:
+        for name in self._bound.get(id(scope), ()):
+            if self._at_device(scope, name, line) and self._sure(scope, name, node):
                 return name
         vars_of = self.ip.param_vars.get(id(scope), {})
         first = names[0] if names else ""
@@ -109,15 +116,48 @@ class DeviceNames:
                 return f"next({first}.parameters()).device"
         return ""
 
+    def _at_device(self, scope: Any, name: str, line: int) -> bool:
+        """Whether the last binding before `line` is the accelerator."""
+        key = 0 if scope is self.scopes.tree else id(scope)
+        before = [bits for bound, bits in self._bound[key][name] if bound < line]
+        return bool(before) and before[-1] == ACCEL
+
+    def _sure(self, scope: Any, name: str, node: ast.AST) -> bool:
+        root = name.partition(".")[0]
+        given = not isinstance(scope, ast.Module) and root in parameters(scope)
+        return given or bound_before(self.scopes, scope, root, node)
+
+    def _sure_when_called(self, name: str, node: ast.AST, chain: list[Any]) -> bool:
+        """Whether a name of the module is bound before the function around `node` can run."""
+        tree, root = self.scopes.tree, name.partition(".")[0]
+        reached = first_reached(tree, node)
+        for stmt in tree.body:
+            if any(_reads(scope, root) for scope in chain):
+                # the function relies on what the main block binds
+                inner = [s for s in main_block(stmt) if binds_surely(s, root)]
+                if inner and (inner[0].end_lineno or 0) < reached:
+                    return True
+            if stmt.lineno >= reached:
+                return False
+            if binds_surely(stmt, root):
+                return True
+        return False
+
     def _of_file(self, chain: list[Any], line: int, node: ast.AST) -> str:
         in_function = any(not isinstance(s, ast.ClassDef) for s in chain)
-        for name, bound in self._module_names:
+        tree = self.scopes.tree
+        for name in self._bound.get(0, ()):
             root = name.partition(".")[0]
             shadowed = any(
                 not isinstance(s, ast.ClassDef) and (root in parameters(s) or rebinds(s, root))
                 for s in chain
             )
-            if not shadowed and (in_function or bound < line):
+            if shadowed:
+                continue
+            if not in_function:
+                if self._at_device(tree, name, line) and self._sure(tree, name, node):
+                    return name
+            elif self._at_device(tree, name, 10**9) and self._sure_when_called(name, node, chain):
                 return name
         if self.ip.library:
             return ""
@@ -170,6 +210,21 @@ def torch_name(tree: ast.Module) -> tuple[str, int]:
                     if alias.name == "torch" or plain:
                         return alias.asname or "torch", one.end_lineno or one.lineno
     return "", 0
+
+
+_DEVICE_TEXT = re.compile(r'(["\'])(cpu|cuda|mps|xpu)|([\w.]+\.)?device\(')
+
+
+def _names_device(stmt: ast.stmt) -> bool:
+    """Whether a statement that was not run (the other branch of a guard) binds a device."""
+    return isinstance(stmt, ast.Assign) and bool(_DEVICE_TEXT.match(ast.unparse(stmt.value)))
+
+
+def _reads(scope: Any, name: str) -> bool:
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+        for n in ast.walk(scope)
+    )
 
 
 def self_devices(ip: Interp) -> set[int]:

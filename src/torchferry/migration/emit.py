@@ -169,6 +169,8 @@ class Emitter:
         elif made.how == "append":
             edits = self._cast(node) if id(node) in self.casts else None
             if edits is None:
+                edits = self._legacy_device(node)
+            if edits is None:
                 edits = method_call(self.doc, node, f".to({device})")
             self._place(var, made, edits, "moved where it is made")
         elif made.how == "load":
@@ -188,6 +190,15 @@ class Emitter:
             more = method_call(self.doc, node, suffix + ".requires_grad_()")
             return None if less is None or more is None else (*less, *more)
         return add_keyword(self.doc, node, "device", device, past_star=True)
+
+    def _legacy_device(self, node: Any) -> Edits | None:
+        """`torch.Tensor(data, device=d)`: the old constructors refuse a device, `.to(d)` works."""
+        words = [k for k in getattr(node, "keywords", ()) if k.arg == "device"]
+        if not words:
+            return None
+        less = remove_argument(self.doc, node, words[0])
+        more = method_call(self.doc, node, f".to({self.doc.source(words[0].value)})")
+        return None if less is None or more is None else (*less, *more)
 
     def _cast(self, node: Any) -> Edits | None:
         """`x.type(torch.FloatTensor)` becomes `x.float()` where x is on the device."""

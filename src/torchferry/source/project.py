@@ -11,7 +11,9 @@ from ..core.errors import SourceError
 from .document import Document
 from .files import load
 
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.M)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.M
+)
 _ANCESTORS = 3  #: folders above a file where its imports are looked for
 _LARGEST = 400_000  #: bytes of a file that is read only to know what it offers
 MAX_GROUP = 60  #: files that are analysed together
@@ -57,7 +59,7 @@ class Project:
                 return self.documents[path]
             try:
                 if os.path.isfile(path) and os.path.getsize(path) <= _LARGEST:
-                    document = load(path)
+                    document = self.documents[path] = load(path)
                     _ = document.tree
                     return document
             except (SourceError, OSError):
@@ -82,6 +84,20 @@ def imported_modules(text: str) -> list[str]:
         joint = "" if match[1].endswith(".") else "."
         names += [match[1] + joint + part for part in inner if part.isidentifier()]
     return [name for name in names if name.strip(".")  or name]
+
+
+def program_of(script: Document) -> list[Document]:
+    """A script, and the files of its project that it imports, directly or not."""
+    project = Project([script])
+    found = [script]
+    for document in found:
+        for module in imported_modules(document.text):
+            other = project.find(module, document.path)
+            if other is not None and all(other.path != d.path for d in found):
+                found.append(other)
+        if len(found) > MAX_GROUP:
+            return [script]
+    return found
 
 
 def groups(documents: Sequence[Document]) -> list[list[Document]]:

@@ -54,16 +54,29 @@ def _rewrite(
             {Path(os.path.abspath(path)): _encoded(path, text) for path, text in migrated.items()}
         )
     if migrated is None:
-        migrated = _migrate(script, migration_options)
+        return rewrite_of(_migrate(script, migration_options))
     return rewrite_of({script: _encoded(script, migrated.after)})
 
 
-def _migrate(script: Path, migration_options: MigrationOptions | None) -> Migration:
-    from torchferry.migration import MigrationOptions, migrate_document
+def _migrate(script: Path, migration_options: MigrationOptions | None) -> dict[Path, bytes]:
+    """The script and the files of its project that it imports, migrated as one program."""
+    from torchferry.core.errors import RewriteRefused
+    from torchferry.migration import MigrationOptions, migrate_documents
     from torchferry.source.document import Document
+    from torchferry.source.project import program_of
 
-    document = Document.from_bytes(read_source(script), str(script))
-    return migrate_document(document, migration_options or MigrationOptions())
+    options = migration_options or MigrationOptions()
+    documents = program_of(Document.from_bytes(read_source(script), str(script)))
+    try:
+        migrations = migrate_documents(documents, options)
+    except RewriteRefused:
+        documents = documents[:1]
+        migrations = migrate_documents(documents, options)
+    return {
+        Path(os.path.abspath(document.path)): document.to_bytes(migration.after)
+        for document, migration in zip(documents, migrations, strict=True)
+        if migration.changed or document is documents[0]
+    }
 
 
 def _encoded(path: PathLike, text: str) -> bytes:
