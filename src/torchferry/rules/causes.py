@@ -214,7 +214,7 @@ class Causes:
     def _kept(self, cause: Cause, kept: Kept, tensor: Tensor) -> None:
         """A plain attribute of a module, or of another object."""
         inst = kept.inst
-        if inst.kind != "module" or inst.cls is None:
+        if inst.kind != "module" or inst.cls is None or inst.cls.find("_apply") is not None:
             return
         stores = self.ctx.ip.attr_sets.get((id(inst.cls.node), kept.attr), [])
         if tensor.flags & PARAM:
@@ -249,6 +249,10 @@ class Causes:
         if birthplace is not None and frozen_default(born.node, birthplace):
             cause.rule, cause.node = "default-arg-frozen", birthplace
             return
+        kept = self._kept_device(born.node)
+        if kept is not None:
+            cause.rule, cause.node = "stale-device-attribute", kept
+            return
         passed = passed_at(self.ctx, clash, born)
         owner = clash.owner
         if clash.op in _RNN and tensor is not found[0][0]:
@@ -279,6 +283,17 @@ class Causes:
                 cause.rule = "accumulator-on-cpu"
             return
         cause.rule = self._by_operator(cause, found)
+
+    def _kept_device(self, node: Any) -> Any:
+        """Where a module stores the `self.device` that a factory was given."""
+        given = [k.value for k in getattr(node, "keywords", ()) if k.arg == "device"]
+        if not given or not isinstance(given[0], ast.Attribute):
+            return None
+        cls = self.ctx.class_of(node)
+        if cls is None or ast.unparse(given[0].value) != "self":
+            return None
+        stores = self.ctx.ip.attr_sets.get((id(cls), given[0].attr), [])
+        return next((s[1] for s in stores if s[1] is not None), None)
 
     def _by_operator(self, cause: Cause, found: list[Any]) -> str:
         """What is known by the operator alone: both sides are data."""

@@ -62,6 +62,7 @@ def birth_rule(born: Why) -> str:
 
 
 def frozen_default(node: Any, function: Any) -> bool:
+    """Whether a tensor's device is a default argument of the function that makes it."""
     if not isinstance(node, ast.Call) or isinstance(function, ast.Lambda):
         return False
     given = next((k.value for k in node.keywords if k.arg == "device"), None)

@@ -104,4 +104,4 @@ def _made_here(call: Any) -> bool:
 
 def _is_entry(function: Any) -> bool:
     name = getattr(function, "name", "")
-    return name in ("main", "run", "train", "test") or name.startswith("test_")
+    return name in ("main", "run", "train", "test", "__init__") or name.startswith("test_")

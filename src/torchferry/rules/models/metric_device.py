@@ -81,7 +81,7 @@ class MetricDevice(Rule):
             yield self.finding(
                 ctx,
                 cause.node,
-                f"the metric {module_words(cause)} keeps its state on the CPU, its input is on the GPU",
+                f"the metric {module_words(cause)} keeps its state on the CPU",
                 evidence=proof(ctx, cause),
                 help="move the metric to the device",
                 fix=construct_fix(ctx, cause),

@@ -57,14 +57,14 @@ class ParamMovedInInit(Rule):
     word = "Parameter"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
-        for node in ctx.nodes.get(ast.Assign, []):
-            call = node.value
-            target = node.targets[0]
-            if not (isinstance(target, ast.Attribute) and isinstance(call, ast.Call)):
-                continue
+        for call in ctx.nodes.get(ast.Call, []):
             if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("to", "cuda"):
                 continue
             if not _is_parameter(call.func.value) or _only_dtype(call):
+                continue
+            stmt = ctx.statement(call)
+            target = stmt.targets[0] if isinstance(stmt, ast.Assign) else None
+            if not isinstance(target, ast.Attribute) or ctx.class_of(call) is None:
                 continue
             edits = remove_method_call(ctx.doc, call)
             reason = "the parameter is then trained; move the module as a whole"

@@ -79,10 +79,12 @@ class LossAccumulateGraph(Rule):
     def _kept(self, ctx: Context, node: Any, target: Any) -> bool:
         """In a loop with a backward pass, into something that nobody differentiates."""
         loop = ctx.loop(node)
-        if loop is None or ctx.function(loop) is not ctx.function(node):
+        if loop is None:
             return False
-        text = ctx.doc.source(loop)
-        if ".backward(" not in text and ".grad(" not in text:
+        step: Any = loop  # the loop of the training steps may be around the one that adds up
+        while step is not None and not _trains(ctx, step):
+            step = ctx.loop(step)
+        if step is None:
             return False
         while isinstance(target, ast.Subscript):
             target = target.value
@@ -102,7 +104,7 @@ class LossAccumulateGraph(Rule):
                     and last not in ("print", "float", "len")
                 ):
                     return False
-        return not _made_in(loop, name)
+        return not _made_in(step, name)
 
     def _report(self, ctx: Context, node: Any, expr: Any) -> Finding:
         edits = method_call(ctx.doc, expr, ".detach()")
@@ -114,6 +116,11 @@ class LossAccumulateGraph(Rule):
             help="keep `.item()` or `.detach()`",
             fix=fix,
         )
+
+
+def _trains(ctx: Context, loop: Any) -> bool:
+    text = ctx.doc.source(loop)
+    return ".backward(" in text or ".grad(" in text
 
 
 def _holds_graph(value: Any) -> bool:

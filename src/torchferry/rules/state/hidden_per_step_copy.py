@@ -75,6 +75,8 @@ class HiddenPerStepCopy(Rule):
             kept = tensor.why
             if not isinstance(kept, Kept) or kept.inst.kind != "module":
                 continue
+            if kept.inst.cls is not None and kept.inst.cls.find("_apply") is not None:
+                continue  # the class moves it by itself
             if not in_method(event, "forward") or not isinstance(event.result, Tensor):
                 continue
             if event.result.dev != ACCEL or _kept_again(ctx, event.node, kept.attr):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import Func, Tensor
 
+from ..causes import causes
 from ..rule import Rule
+from ..wording import proof
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -63,6 +65,15 @@ class StaleDeviceAttribute(Rule):
     word = "device"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
+        for cause in causes(ctx, self.name):
+            yield self.finding(
+                ctx,
+                cause.node,
+                "the module keeps the device it was made with; `.to()` does not change it",
+                severity=Severity.ERROR,
+                evidence=proof(ctx, cause),
+                help="ask the input or a parameter for its device where it is needed",
+            )
         for (_, attr), sets in ctx.ip.attr_sets.items():
             if "device" not in attr:
                 continue
