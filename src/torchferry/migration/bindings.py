@@ -9,7 +9,7 @@ from typing import Any
 from .scopes import Scopes
 
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_NAMED = _NESTED[:3]
 
 
 def binding_statements(scope: Any, name: str) -> list[ast.stmt]:
@@ -109,8 +109,8 @@ def first_reached(tree: ast.Module, node: ast.AST) -> int:
     Names are followed: a function is reached where it, or what mentions it, is mentioned.
     """
     top = next((s for s in tree.body if _holds(s, node)), None)
-    if not isinstance(top, _NAMED):
-        return getattr(top, "lineno", 0)
+    if not isinstance(top, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return 0 if top is None else top.lineno
     names = {top.name}
     definitions = [s for s in _statements(tree.body) if isinstance(s, _NAMED)]
     mentions = {id(s): _mentioned(s) for s in definitions}

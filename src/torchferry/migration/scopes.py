@@ -28,8 +28,13 @@ class Scopes:
                 self.names.add(node.arg)
             elif isinstance(node, ast.alias):
                 self.names.add((node.asname or node.name).split(".")[0])
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                self.names.add(node.name)
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                self.names.update(node.names)
+            else:  # def, class, `except E as name`, `case {**name}`
+                for part in ("name", "rest"):
+                    found = getattr(node, part, None)
+                    if isinstance(found, str):
+                        self.names.add(found)
 
     def chain(self, node: ast.AST) -> list[Any]:
         """The functions and classes around `node`, innermost first."""
