@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .classes import call_method
-from .graph import HOST_NODE
+from .graph import DEVICE_NODE, HOST_NODE
 from .join import element, join
 from .module_tree import child_modules
 from .values import (
@@ -176,6 +176,8 @@ def _hosted(value: Value, why: Why) -> Value:
             result.state[key] = None if item is None else _hosted(item, why)
         return result
     if isinstance(value, Tensor):
+        if value.var == DEVICE_NODE:
+            return Tensor(DEVICE_NODE, value.dev, 0, why)  # it moves its batches itself
         return Tensor(HOST_NODE, CPU, BATCHED, why)
     if value is UNKNOWN:
         return Batch(HOST_NODE, CPU, True, why)

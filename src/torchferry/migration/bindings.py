@@ -130,7 +130,7 @@ def first_reached(tree: ast.Module, node: ast.AST) -> int:
 def _holds(stmt: ast.stmt, node: ast.AST) -> bool:
     line = getattr(node, "lineno", 0)
     decorators = [d.lineno for d in getattr(stmt, "decorator_list", [])]
-    return min([stmt.lineno, *decorators]) <= line <= (stmt.end_lineno or 0)
+    return bool(min([stmt.lineno, *decorators]) <= line <= (stmt.end_lineno or 0))
 
 
 def _mentioned(node: ast.AST) -> set[str]:
