@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import gc
 import resource
+import statistics
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -19,7 +20,6 @@ import torch
 from torchferry.sim import simulate
 
 warnings.simplefilter("ignore")
-BARS = {"operator": 10.0, "MLP": 2.0, "convolution": 1.1}
 
 
 def best(step: Callable[[], Any], count: int, rounds: int = 7) -> float:
@@ -33,6 +33,23 @@ def best(step: Callable[[], Any], count: int, rounds: int = 7) -> float:
             step()
         times.append((time.process_time() - started) / count * 1e6)
     return min(times)
+
+
+def paired(
+    make: Callable[[str], Callable[[], Any]], count: int, rounds: int = 9
+) -> tuple[float, float, float]:
+    """Plain and simulated microseconds of a step, and the median of their ratios.
+
+    The two are measured in turns, so that a busy machine slows both.
+    """
+    plain, there, ratios = [], [], []
+    step = make("cpu")
+    for _ in range(rounds):
+        plain.append(best(step, count, 2))
+        with simulate():
+            there.append(best(make("cuda"), count, 2))
+        ratios.append(there[-1] / plain[-1])
+    return min(plain), min(there), statistics.median(ratios)
 
 
 def small_operators(device: str) -> dict[str, Callable[[], Any]]:
@@ -125,11 +142,8 @@ def main() -> None:
         ("convolution", convolution_step, 5),
     ]
     for name, make, number in steps:
-        with nullcontext():
-            base = best(make("cpu"), number)
-        with simulate():
-            there = best(make("cuda"), number)
-        print(f"{name}: plain {base:.0f} us, simulated {there:.0f} us, ratio {there / base:.2f}")
+        base, there, ratio = paired(make, number)
+        print(f"{name}: plain {base:.0f} us, simulated {there:.0f} us, median ratio {ratio:.2f}")
     print(f"memory after {options.steps} more steps: +{memory_growth(options.steps)} KiB")
 
 

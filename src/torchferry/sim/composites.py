@@ -10,7 +10,6 @@ from torch import _VF
 
 from torchferry.sim import state
 from torchferry.sim.errors import raise_device_error
-from torchferry.sim.moves import land
 from torchferry.sim.patching import Patcher
 from torchferry.sim.tags import CPU, device_named, device_number
 
@@ -61,21 +60,6 @@ def _lenient(original: Any) -> Callable[..., Any]:
     return run
 
 
-def _landing(original: Any) -> Callable[..., Any]:
-    """The C++ code may make its result without asking the arguments: it lands beside them."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        out = original(*args, **kwargs)
-        if isinstance(out, torch.Tensor):
-            for arg in args:
-                if isinstance(arg, torch.Tensor):
-                    land(out, device_number(arg))
-                    break
-        return out
-
-    return run
-
-
 def install(patcher: Patcher) -> None:
     """Put the checks before the functions."""
     functions: Any = torch._C._VariableFunctions
@@ -84,5 +68,4 @@ def install(patcher: Patcher) -> None:
     patcher.set(torch, "tensor_split", split, copies=True)
     method = _with_check(torch._C.TensorBase.tensor_split, _tensor_split)
     patcher.set(torch.Tensor, "tensor_split", method)
-    patcher.set(torch.linalg, "matrix_rank", _landing(torch.linalg.matrix_rank), copies=True)
     patcher.set(torch, "ctc_loss", _lenient(functions.ctc_loss), copies=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +14,7 @@ from torchferry.sim.befores import lookup, random_call
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.operators import Operator
 from torchferry.sim.places import user_frame
-from torchferry.sim.tags import CPU, FLOATING, tag_of, tag_results
+from torchferry.sim.tags import CPU, FLOATING, History, device_number, tag_of, tag_results
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
@@ -65,14 +67,27 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             nbytes = tag_results(out, device, short, code, lasti, memory)
         except OutOfMemory as full:
             session.out_of_memory(full, operator.name)
-        if pinned:
+        if pinned or device == FLOATING:
             tag = tag_of(out)
-            if tag is not None:
+            if pinned and tag is not None:
                 tag.pin()
+            elif tag is not None and tag.device == FLOATING:
+                tag.history = History(hint=_device_in_sight(sys._getframe(2)))
         count(operator.name, device, code, lasti, nbytes)
         return out
 
     return run
+
+
+def _device_in_sight(frame: FrameType) -> int:
+    """The GPU that all tensors of the calling Python frame are on; the CPU if they disagree."""
+    found: set[int] = set()
+    for value in frame.f_locals.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, torch.Tensor):
+                found.add(device_number(item))
+    found.discard(FLOATING)
+    return found.pop() if len(found) == 1 else CPU
 
 
 def _has_tensor(args: tuple[Any, ...]) -> bool:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Runner = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Tensor = torch.Tensor
 _CPU_KERNEL = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+_detach: Any = torch._C.TensorBase.detach
 #: No tensor seen yet.
 _NONE = -3
 
@@ -136,6 +137,17 @@ def _foreign_runner(session: Session, operator: operators.Operator) -> Runner:
     return run
 
 
+def _detach_runner(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`detach` comes here even while views pass by: autograd calls it for every gradient."""
+    tensor = args[0]
+    out = _detach(tensor)
+    if tensor.layout is not torch.strided:
+        tag = tag_of(tensor)
+        if tag is not None:
+            set_tag(out, tag)
+    return out
+
+
 def _is_composite(func: Any) -> bool:
     """True for operators that are made of others in C++ (seen whole in inference mode only)."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -153,6 +165,8 @@ def _composite_runner(session: Session, func: Any) -> Runner:
 
 
 def _view_runner(func: Any) -> Runner:
+    if func is torch.ops.aten.detach.default:
+        return _detach_runner
     call = func._op
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -228,6 +242,7 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
     # The hot path: everything it needs is a local, and the walk to the user's frame is inlined.
     call, name, short = random_call(session, operator), operator.name, operator.short
     before, waits = lookup(operator), operator.waits
+    silent = not operator.func._schema.returns
     on_host = families.HOST_RESULTS.get(short)
     counter, memory, cards = session.counter, session.memory, session.memory.cards
     counts, codes = counter.operators, counter.codes
@@ -244,20 +259,23 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
                         if device != _NONE:
                             raise _Mixed
                         device = here
-                elif arg.__class__ is list:
-                    for item in arg:
-                        if isinstance(item, Tensor):
+                elif arg.__class__ is list and arg:
+                    first = arg[0]
+                    if isinstance(first, Tensor):
+                        if device == _NONE:
+                            tag = storage_of(first)._ferry
+                            device = CPU if tag is None else tag.device
+                        for item in arg:
                             tag = storage_of(item)._ferry
-                            here = CPU if tag is None else tag.device
-                            if here != device:
-                                if device != _NONE:
-                                    raise _Mixed
-                                device = here
+                            if (CPU if tag is None else tag.device) != device:
+                                raise _Mixed
+                    elif first is None:
+                        raise _Mixed
             if kwargs:
                 for arg in kwargs.values():
                     if isinstance(arg, (Tensor, list)):
                         raise _Mixed
-        except (_Mixed, *NO_STORAGE):
+        except (_Mixed, *NO_STORAGE, TypeError):
             device = checks.settle(session, operator, args, kwargs)
         if before is not None:
             args, kwargs = before(session, operator, args, kwargs, device)
@@ -267,6 +285,8 @@ def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
             out = failures.recover(session, operator, device, args, kwargs, error)
         if device == _NONE:
             device = CPU
+        if silent:
+            out = None  # a binding returns its argument where the operator returns nothing
         if on_host is not None:
             _tag_on_host(out, on_host, short)
         frame = getframe(2)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._library import simple_registry
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchferry.sim.patching import Patcher
@@ -21,6 +22,14 @@ VIEWS = tuple(
     unfold
     _unsafe_view _reshape_alias view_as_real view_as_complex""".split()
 )
+
+#: Read one value for Python: tensor_methods.py counts the wait instead.
+READS = ("_local_scalar_dense",)
+
+#: C++ asks this function before every call of a mode, and keeps it for good: only its code can be
+#: exchanged. While the shortcut is open there is one mode and it has no rules.
+_find_rule: Any = getattr(simple_registry, "find_torch_dispatch_rule", None)
+_FIND_RULE_CODE: Any = getattr(_find_rule, "__code__", None)
 
 _library: list[Any] = []
 
@@ -34,17 +43,27 @@ def open_shortcut() -> None:
     """Let views pass by the Python dispatch key."""
     if _library:
         return
-    library = torch.library.Library("aten", "IMPL")
-    _library.append(library)
-    for name in VIEWS:
-        if torch._C._dispatch_has_kernel(f"aten::{name}"):
-            library.impl(name, torch.library.fallthrough_kernel, "Python")
+    marks = ("_record_function_enter_new", "_record_function_exit._RecordFunction")
+    for namespace, names in (("aten", VIEWS + READS), ("profiler", marks)):
+        library = torch.library.Library(namespace, "IMPL")
+        _library.append(library)
+        for name in names:
+            if torch._C._dispatch_has_kernel(f"{namespace}::{name}"):
+                library.impl(name, torch.library.fallthrough_kernel, "Python")
+    if _find_rule is not None:
+        _find_rule.__code__ = _no_rule.__code__
 
 
 def close_shortcut() -> None:
     """Show views to the mode again."""
     while _library:
         _library.pop()._destroy()
+    if _find_rule is not None:
+        _find_rule.__code__ = _FIND_RULE_CODE
+
+
+def _no_rule(op: object, torch_dispatch_class: type) -> None:
+    return None
 
 
 def install(patcher: Patcher) -> None:

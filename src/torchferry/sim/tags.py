@@ -50,10 +50,12 @@ MoveNote = tuple[int, "CodeType | None", int]
 
 
 class History(NamedTuple):
-    """What few storages have: earlier moves, pinned memory."""
+    """What few storages have: earlier moves, pinned memory, a hint for floating ones."""
 
     moves: tuple[MoveNote, ...] = ()
     pinned: bool = False
+    #: Where a floating tensor belongs if it meets no other before the program looks at it.
+    hint: int = CPU
 
 
 class HostTag:
@@ -85,6 +87,11 @@ class HostTag:
     def moves(self) -> tuple[MoveNote, ...]:
         """(device number, code, instruction) of the last moves."""
         return () if self.history is None else self.history.moves
+
+    @property
+    def hint(self) -> int:
+        """Device number that a floating tensor takes when the program looks at it."""
+        return CPU if self.history is None else self.history.hint
 
     def pin(self) -> None:
         """Mark the memory as pinned."""

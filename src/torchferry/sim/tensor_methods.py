@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchferry.sim import state
+from torchferry.sim import shortcut, state
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.legacy_types import type_of_tensor, wanted_type
 from torchferry.sim.moves import land, move
@@ -41,20 +41,34 @@ def device(self: Tensor) -> torch.device:
     except NO_STORAGE:
         tag = tag_without_storage(self)
     if tag is None or tag.device < 0:
-        return _device(self)
+        if tag is None or tag.device != FLOATING or tag.hint < 0:
+            return _device(self)
+        land(self, tag.hint)
+        return device_named(tag.hint)
     return device_named(tag.device)
 
 
+def settled_number(self: Tensor) -> int:
+    """Device number of a tensor that the program looks at: floating ones land."""
+    tag = tag_of(self)
+    if tag is None:
+        return CPU
+    if tag.device == FLOATING and tag.hint >= 0:
+        land(self, tag.hint)
+        return tag.hint
+    return tag.device
+
+
 def is_cuda(self: Tensor) -> bool:
-    return device_number(self) >= 0
+    return settled_number(self) >= 0
 
 
 def is_cpu(self: Tensor) -> bool:
-    return bool(_is_cpu(self)) and device_number(self) < 0
+    return bool(_is_cpu(self)) and settled_number(self) < 0
 
 
 def get_device(self: Tensor) -> int:
-    number = device_number(self)
+    number = settled_number(self)
     return number if number >= 0 else _Base.get_device(self)
 
 
@@ -110,7 +124,7 @@ def cuda(
 
 
 def cpu(self: Tensor, memory_format: torch.memory_format = torch.preserve_format) -> Tensor:
-    if device_number(self) < 0 and _device(self).type == "cpu":
+    if settled_number(self) < 0 and _device(self).type == "cpu":
         return _Base.cpu(self, memory_format=memory_format)
     return move(self, CPU, None, False, False, memory_format)
 
@@ -129,7 +143,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
-    number = device_number(self)
+    number = settled_number(self)
     if number >= 0:
         if not force:
             raise_device_error(
@@ -145,7 +159,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 
 def tolist(self: Tensor) -> Any:
-    if device_number(self) >= 0:
+    if settled_number(self) >= 0:
         state.current().counter.wait("tolist")
     return _Base.tolist(self)
 
@@ -269,6 +283,27 @@ def get_grad(self: Tensor) -> Tensor | None:
     return grad
 
 
+def _reading(name: str) -> Any:
+    """A method that reads a value for Python: the host waits where the tensor is on a GPU."""
+    original = getattr(_Base, name)
+
+    def read(self: Tensor) -> Any:
+        if shortcut.active():  # else the mode sees the read
+            try:
+                tag = storage_of(self)._ferry
+            except NO_STORAGE:
+                tag = None
+            if tag is not None and tag.device >= 0:
+                state.current().counter.wait("item")
+        return original(self)
+
+    read.__name__ = name
+    return read
+
+
+READING = ("item", "__bool__", "__int__", "__float__", "__index__", "__complex__")
+
+
 def set_grad(self: Tensor, grad: Tensor | None) -> None:
     if isinstance(grad, Tensor):
         home, here = device_number(self), device_number(grad)
@@ -299,6 +334,8 @@ def install(patcher: Patcher) -> None:
     for name, getter in (("device", device), ("is_cuda", is_cuda), ("is_cpu", is_cpu)):
         patcher.set(Tensor, name, property(getter))
     patcher.set(Tensor, "grad", property(get_grad, set_grad, _grad.__delete__))
+    for name in READING:
+        patcher.set(Tensor, name, _reading(name))
     methods = {
         "get_device": get_device,
         "to": to,
