@@ -62,6 +62,8 @@ def make_module(
             ip.owned.add(id(node))
         return inst
     adopt_arguments(ip, inst, [*args, *kwargs.values()])
+    if not ip.migrating:
+        _wrapped_place(inst)
     if last in CONTAINERS and not inst.attrs:
         ip.owned.add(id(node))  # empty: what is added later is moved for itself
     for value, expr, _ in (*args, *kwargs.values()):
@@ -78,6 +80,19 @@ def make_module(
         if bits:
             place(ip, inst, bits)
     return inst
+
+
+def _wrapped_place(inst: Inst) -> None:
+    """A module around others (DistributedDataParallel, TransformerEncoder) is where they are."""
+    places = {
+        child.state.get("dev", UNSURE)
+        for child in inst.attrs.values()
+        if isinstance(child, Inst) and child.kind == "module"
+    }
+    if places:
+        inst.state["dev"] = places.pop() if len(places) == 1 else UNSURE
+    elif inst.ext.endswith(("DataParallel", "FullyShardedDataParallel")):
+        inst.state["dev"] = UNSURE
 
 
 def module_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value:

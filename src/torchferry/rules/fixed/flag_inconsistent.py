@@ -15,7 +15,7 @@ from ..rule import Rule
 if TYPE_CHECKING:
     from ..context import Context
 
-_FLAG = re.compile(r"(?i)(args|opts?|opt|config|cfg|self)?\.?(use_|no_|is_)?(cuda|gpu)s?\b")
+_FLAG = re.compile(r"(?i)(use_?|is_?|has_?|with_?)?(cuda|gpu)(_available)?$")
 
 
 class FlagInconsistent(Rule):
@@ -80,6 +80,18 @@ class FlagInconsistent(Rule):
 
 def _flag_around(ctx: Context, call: Any) -> Any:
     for outer in ctx.around(call):
-        if isinstance(outer, (ast.If, ast.IfExp)) and _FLAG.search(ast.unparse(outer.test)):
+        if isinstance(outer, (ast.If, ast.IfExp)) and any(map(_is_flag, _atoms(outer.test))):
             return outer
     return None
+
+
+def _atoms(test: Any) -> list[Any]:
+    """The parts of a condition: `args.cuda and n > 1` has two."""
+    return test.values if isinstance(test, ast.BoolOp) else [test]
+
+
+def _is_flag(test: Any) -> bool:
+    """A plain name or attribute that is called like a flag: `use_cuda`, `args.gpu`."""
+    if isinstance(test, ast.Name):
+        return _FLAG.match(test.id) is not None
+    return isinstance(test, ast.Attribute) and _FLAG.match(test.attr) is not None

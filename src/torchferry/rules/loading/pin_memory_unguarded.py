@@ -69,6 +69,10 @@ class PinMemoryUnguarded(Rule):
                 )
         for event in ctx.methods("pin_memory"):
             receiver = event.func.receiver
+            if isinstance(receiver, Tensor) and any(
+                why.text.startswith("moved to the CPU") for why in ctx.chain(receiver)
+            ):
+                continue  # it comes from a GPU: there is one
             if isinstance(receiver, Tensor) and receiver.dev == 1 and not guarded(ctx, event.node):
                 yield self.finding(
                     ctx,

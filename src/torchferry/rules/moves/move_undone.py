@@ -81,7 +81,7 @@ class MoveUndone(Rule):
             return False
         if any(word in text for word in (".to(", ".cuda(", "device", ".cpu(", ".shape", ".size(")):
             return False
-        if ctx.loop(move) is not ctx.loop(node):
+        if ctx.loop(move) is not ctx.loop(node) or _other_branch(ctx, move, node):
             return False
         return _used_after(ctx, node, name)
 
@@ -99,6 +99,19 @@ def _moved_source(value: Any) -> str:
     if value.func.attr == "to" and not any("dev" in g.lower() or "cuda" in g for g in given):
         return ""
     return ast.unparse(base)
+
+
+def _other_branch(ctx: Context, move: Any, node: Any) -> bool:
+    """Whether the two assignments are in alternatives: only one of them runs."""
+    outer = {id(n): n for n in ctx.around(move)}
+    child = node
+    for around in ctx.around(node):
+        if id(around) in outer and isinstance(around, (ast.If, ast.Try)):
+            first = next((s for s in around.body if move is s or move in ast.walk(s)), None)
+            second = child in around.body
+            return (first is not None) != second
+        child = around
+    return False
 
 
 def _used_after(ctx: Context, node: Any, name: str) -> bool:
