@@ -205,6 +205,7 @@ def _call_foreign(
 ) -> None:
     """A function that is not known: what it is given together stays together."""
     ip.note("unknown-call", name, node, args, kwargs, ip.frame.unit)
+    _hand_over(ip, [*args, *kwargs.values()])
     if not ip.migrating:
         return  # it may move what it is given: nothing is certain
     given = [(v, e) for v, e, _ in (*args, *kwargs.values())]
