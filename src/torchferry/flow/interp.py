@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = (1, 8, 64, 256)  #: cost factor by loop depth
 MAX_CALL_DEPTH = 30
+MAX_NEIGHBOUR_LINES = 2000  #: of imported files that are not to be changed
 
 
 class Unit:
@@ -114,6 +115,7 @@ class Interp:
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
         self.project: Project | None = None  #: where imports of the project's own files are found
         self.units: dict[int, Unit] = {}  #: id(document) -> its unit
+        self.neighbour_lines = 0
         self.editable: set[int] = set()  #: id of the documents that may be changed
         self.libraries: set[int] = set()  #: id of documents that make nothing by themselves
         self.library = False  #: nothing is made when the file runs by itself
@@ -191,6 +193,11 @@ class Interp:
         if doc is None:
             return None
         unit = self.units.get(id(doc))
+        if unit is None and id(doc) not in self.editable:
+            # a neighbour is read to know what it offers; a whole library is not
+            self.neighbour_lines += doc.text.count("\n")
+            if self.neighbour_lines > MAX_NEIGHBOUR_LINES or "torch" not in doc.text:
+                return None
         return self.run_unit(doc, name.lstrip(".") or "package") if unit is None else unit
 
     def run_unit(self, doc: Document, name: str) -> Unit:
@@ -201,7 +208,8 @@ class Interp:
         kept = self.frame, self.depth, self.host_context, self.in_module_init, self.constructing
         self.frame, self.depth, self.host_context = unit.frame, 0, 0
         self.in_module_init, self.constructing = [], []
-        self.budget += 25 * (doc.text.count("\n") + 1)
+        factor = 25 if id(doc) in self.editable else 5
+        self.budget += factor * (doc.text.count("\n") + 1)
         try:
             self.exec_block(unit.tree.body)
         finally:

@@ -15,7 +15,7 @@ _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.M
 )
 _ANCESTORS = 3  #: folders above a file where its imports are looked for
-_LARGEST = 400_000  #: bytes of a file that is read only to know what it offers
+_LARGEST = 80_000  #: bytes of a file that is read only to know what it offers
 MAX_GROUP = 60  #: files that are analysed together
 
 
@@ -60,7 +60,8 @@ class Project:
             try:
                 if os.path.isfile(path) and os.path.getsize(path) <= _LARGEST:
                     document = self.documents[path] = load(path)
-                    _ = document.tree
+                    if "torch" in document.text:
+                        _ = document.tree
                     return document
             except (SourceError, OSError):
                 return None
