@@ -29,6 +29,14 @@ if TYPE_CHECKING:
     from .interp import Interp
 
 
+_DISTRIBUTION_TENSORS = frozenset(
+    """
+    mean stddev variance mode probs logits loc scale rate concentration concentration0
+    concentration1 low high covariance_matrix precision_matrix scale_tril df
+    """.split()
+)
+
+
 def call_data(
     ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
 ) -> Value | None:
@@ -66,9 +74,7 @@ def call_data(
 
 
 _TENSOR_DATASETS = frozenset("MNIST FashionMNIST KMNIST EMNIST QMNIST USPS".split())
-_TENSOR_ATTRS = frozenset(
-    "data targets train_data train_labels test_data test_labels".split()
-)
+_TENSOR_ATTRS = frozenset("data targets train_data train_labels test_data test_labels".split())
 
 
 def dataset_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value | None:
@@ -84,7 +90,7 @@ def dataset_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value | N
     if inst.kind == "loader" and attr == "dataset":
         value: Value = inst.state.get("dataset", UNKNOWN)
         return value
-    if inst.kind == "distribution" and attr in ("mean", "stddev", "variance", "probs", "logits"):
+    if inst.kind == "distribution" and attr in _DISTRIBUTION_TENSORS:
         return _of_distribution(inst)
     if inst.kind == "optimizer" and attr == "param_groups":
         return HOST

@@ -29,7 +29,16 @@ class Patcher:
             original = getattr(owner, name)
             self._copies[id(original)] = (original, value)
         self._undo.append((owner, name, own))
+        self._name_for_scripts(own, value)
         setattr(owner, name, value)
+
+    def _name_for_scripts(self, original: Any, value: Any) -> None:
+        """TorchScript knows functions by identity: a stand-in compiles to the same operator."""
+        table = _script_table()
+        operator = table.get(id(original))
+        if operator is not None and id(value) not in table:
+            table[id(value)] = operator
+            self._callbacks.append(lambda: table.pop(id(value), None))
 
     def on_undo(self, callback: Callable[[], None]) -> None:
         """Call `callback` when everything is restored."""
@@ -66,6 +75,16 @@ class Patcher:
         self._copies.clear()
         while self._callbacks:
             self._callbacks.pop()()
+
+
+def _script_table() -> dict[int, Any]:
+    """TorchScript's table of builtin functions; empty where this torch keeps none."""
+    try:
+        from torch.jit._builtins import _get_builtin_table
+    except ImportError:
+        return {}
+    table: dict[int, Any] = _get_builtin_table()
+    return table
 
 
 def _user_modules() -> list[ModuleType]:
