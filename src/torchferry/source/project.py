@@ -14,6 +14,7 @@ from .files import load
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.M
 )
+_PATH = re.compile(r"sys\.path\.(?:append|insert)\(\s*(?:\d+\s*,\s*)?r?['\"]([^'\"]+)['\"]")
 _ANCESTORS = 3  #: folders above a file where its imports are looked for
 _LARGEST = 80_000  #: bytes of a file that is read only to know what it offers
 MAX_GROUP = 60  #: files that are analysed together
@@ -24,6 +25,11 @@ class Project:
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self.documents = {os.path.abspath(d.path): d for d in documents if d.path.endswith(".py")}
+        self.folders = [
+            os.path.normpath(os.path.join(os.path.dirname(path), folder))
+            for path, document in self.documents.items()
+            for folder in _PATH.findall(document.text)
+        ]  #: what the program itself puts into sys.path
         self._found: dict[tuple[str, str], Document | None] = {}
 
     def find(self, module: str, importer: str) -> Document | None:
@@ -46,11 +52,16 @@ class Project:
             for _ in range(dots - 1):
                 folder = os.path.dirname(folder)
             return self._at(os.path.join(folder, *parts))
-        for _ in range(_ANCESTORS):
-            found = self._at(os.path.join(folder, *parts)) if parts else None
+        if not parts:
+            return None
+        places = [folder, *self.folders]
+        for _ in range(_ANCESTORS - 1):
+            folder = os.path.dirname(folder)
+            places.append(folder)
+        for place in places:
+            found = self._at(os.path.join(place, *parts))
             if found is not None:
                 return found
-            folder = os.path.dirname(folder)
         return None
 
     def _at(self, base: str) -> Document | None:
