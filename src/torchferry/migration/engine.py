@@ -104,6 +104,7 @@ def _settle(
         ip = analyse(docs, migrating=True, buffers=frozenset(buffers), project=project)
         side = solve(ip.graph)
     settled: list[tuple[Emission, DeviceNames]] = []
+    blocked: list[tuple[int, PlanItem, Migration]] = []
     for _ in range(_ROUNDS):
         ip.self_devices = self_devices(ip)
         settled = []
@@ -112,9 +113,10 @@ def _settle(
             names = DeviceNames(doc, ip, scope, side, options.device)
             settled.append((Emitter(doc, ip, side, names, options, buffers).run(), names))
         if not any(emission.blocked or _open(ip, emission) for emission, _ in settled):
+            _tell_left(ip, side, blocked)
             return settled
         for doc, result, (emission, _) in zip(docs, results, settled, strict=True):
-            _restrict(ip, emission, result, doc)
+            blocked += [(var, item, result) for var, item in _restrict(ip, emission, doc)]
         side = solve(ip.graph)
     why = "no placement was found whose moves can all be written"
     for result in results:
@@ -131,18 +133,29 @@ def _open(ip: Interp, emission: Emission) -> bool:
     return any(max(find(use.u), find(use.v)) >= 2 for use in emission.tied)
 
 
-def _restrict(ip: Interp, emission: Emission, result: Migration, doc: Document) -> None:
-    """What could not be written must not be asked for again."""
+def _restrict(ip: Interp, emission: Emission, doc: Document) -> list[tuple[int, PlanItem]]:
+    """What could not be written must not be asked for again; the births that are left alone."""
+    left = []
     for var, reason in emission.blocked:
         if var >= 2:
             ip.graph.want_host(var, HARD, "blocked")
             node = ip.graph.births[var].node
-            item = PlanItem(getattr(node, "lineno", 0), short(doc.source(node)), reason)
-            if item not in result.plan.left:
-                result.plan.left.append(item)
+            left.append((var, PlanItem(node.lineno, short(doc.source(node)), reason)))
     for use in emission.tied:
         use.cost = use.back = HARD
         use.expr = None
+    return left
+
+
+def _tell_left(ip: Interp, side: set[int], blocked: list[tuple[int, PlanItem, Migration]]) -> None:
+    """Births that stay on the host are in the plan, unless they move where they are used."""
+    find = ip.graph.find
+    moved = {
+        find(use.u) for use in ip.graph.edges if use.expr is not None and find(use.v) in side
+    } - side
+    for var, item, result in blocked:
+        if find(var) not in moved and item not in result.plan.left:
+            result.plan.left.append(item)
 
 
 def _fill(result: Migration, emission: Emission, applied: Applied) -> None:
