@@ -21,7 +21,7 @@ MAX_GROUP = 60  #: files that are analysed together
 
 
 class Project:
-    """The documents at hand by path, and their neighbours on disk, which are read when asked for."""
+    """The documents at hand by path, and their neighbours on disk, read when asked for."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self.documents = {os.path.abspath(d.path): d for d in documents if d.path.endswith(".py")}
@@ -80,7 +80,9 @@ class Project:
 
 
 _ELSEWHERE = frozenset(sys.stdlib_module_names) | frozenset(
-    "torch numpy scipy pandas sklearn matplotlib torchvision torchtext torchaudio gym gymnasium".split()
+    """
+    torch numpy scipy pandas sklearn matplotlib torchvision torchtext torchaudio gym gymnasium
+    """.split()
 )
 
 
