@@ -68,7 +68,8 @@ def test_find_looks_where_the_program_puts_its_path(tmp_path: Path) -> None:
 
 
 def test_a_program_is_what_its_script_imports(folder: Path) -> None:
-    names = {Path(d.path).relative_to(folder).as_posix() for d in program_of(document(folder / "main.py"))}
+    found = program_of(document(folder / "main.py"))
+    names = {Path(d.path).relative_to(folder).as_posix() for d in found}
     assert names == {"main.py", "utils.py", "net/__init__.py", "net/layers.py", "net/blocks.py"}
 
 

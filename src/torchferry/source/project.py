@@ -37,7 +37,7 @@ class Project:
 
         None for modules of the standard library, of installed packages, and for what is not there.
         """
-        if not importer.endswith(".py") or module.lstrip(".").partition(".")[0] in _ELSEWHERE:
+        if not importer.endswith((".py", ".ipynb")) or module.lstrip(".").partition(".")[0] in _ELSEWHERE:
             return None
         key = (module, os.path.dirname(os.path.abspath(importer)))
         if key not in self._found:
