@@ -85,3 +85,10 @@ def test_a_whole_library_is_no_group(tmp_path: Path) -> None:
         (tmp_path / f"m{number}.py").write_text(f"import m{max(0, number - 1)}\n")
     documents = [document(path) for path in sorted(tmp_path.glob("*.py"))]
     assert all(len(group) == 1 for group in groups(documents))
+
+
+def test_a_notebook_belongs_to_what_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("import torch\n")
+    notebook = Document.from_text("from helper import f\n", str(tmp_path / "a.ipynb"))
+    helper = document(tmp_path / "helper.py")
+    assert groups([notebook, helper]) == [[notebook, helper]]

@@ -126,7 +126,7 @@ def groups(documents: Sequence[Document]) -> list[list[Document]]:
             key = parent[key]
         return key
 
-    if len(project_paths) > 1:
+    if len(documents) > 1:
         names = {os.path.splitext(os.path.basename(p))[0] for p in project_paths}
         names |= {os.path.basename(os.path.dirname(p)) for p in project_paths}
         for document in documents:
