@@ -22,6 +22,8 @@ def install(patcher: Patcher) -> None:
         divided: Groups = {}
         for (_, dtype), (lists, indices) in found.items():
             numbers = [max(device_number(t), CPU) if t is not None else CPU for t in lists[0]]
+            if len(found) == 1 and numbers and numbers.count(numbers[0]) == len(numbers):
+                return {(device_named(numbers[0]), dtype): (lists, indices)}
             for number in dict.fromkeys(numbers):
                 key = (device_named(number), dtype)
                 if numbers.count(number) == len(numbers):

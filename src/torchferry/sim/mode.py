@@ -52,8 +52,9 @@ class SimulationMode(TorchDispatchMode):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
-        self._runners: dict[int, tuple[Runner, Any]] = {}
-        self._resting: dict[int, tuple[Runner, Any]] | None = None
+        self._runners: dict[int, Runner] = {}
+        self._resting: dict[int, Runner] | None = None
+        self._known: list[Any] = []  # keeps the operators, and with them their ids
 
     def rest(self) -> None:
         """Let everything pass: a session inside this one is running."""
@@ -68,15 +69,16 @@ class SimulationMode(TorchDispatchMode):
 def _dispatch(
     self: SimulationMode, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
 ) -> Any:
-    entry = self._runners.get(id(func))
-    if entry is None:
+    run = self._runners.get(id(func))
+    if run is None:
         if self._resting is not None:
             return func(*args, **(kwargs or {}))
-        entry = self._runners[id(func)] = (_prepare(self.session, func), func)
+        run = self._runners[id(func)] = _prepare(self.session, func)
+        self._known.append(func)
     if types and _has_own_dispatch(types):
         close_shortcut()
         return func(*args, **(kwargs or {}))
-    return entry[0](args, kwargs or {})
+    return run(args, kwargs or {})
 
 
 # Set afterwards: for a method in the class body, torch adds a wrapper that imports the whole of

@@ -31,7 +31,6 @@ _device = _Base.device.__get__
 _is_cuda = _Base.is_cuda.__get__
 _is_cpu = _Base.is_cpu.__get__
 _grad = _Base.grad
-_grad_of = _grad.__get__
 _originals: dict[str, Any] = {}
 
 
@@ -271,18 +270,6 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
         counter.paused -= 1
 
 
-def get_grad(self: Tensor) -> Tensor | None:
-    grad = _grad_of(self)
-    if grad is not None:
-        try:
-            tag = storage_of(grad)._ferry
-        except NO_STORAGE:
-            return grad
-        if tag is None or tag.device == FLOATING:
-            land(grad, device_number(self))
-    return grad
-
-
 def _reading(name: str) -> Any:
     """A method that reads a value for Python: the host waits where the tensor is on a GPU."""
     original = getattr(_Base, name)
@@ -333,7 +320,7 @@ def install(patcher: Patcher) -> None:
         _originals.setdefault(name, getattr(Tensor, name))
     for name, getter in (("device", device), ("is_cuda", is_cuda), ("is_cpu", is_cpu)):
         patcher.set(Tensor, name, property(getter))
-    patcher.set(Tensor, "grad", property(get_grad, set_grad, _grad.__delete__))
+    patcher.set(Tensor, "grad", property(_grad.__get__, set_grad, _grad.__delete__))
     for name in READING:
         patcher.set(Tensor, name, _reading(name))
     methods = {

@@ -156,9 +156,16 @@ class Event:
 _current: dict[int, Stream] = {}
 
 
+_default: dict[int, Stream] = {}
+
+
 def default_stream(device: Any = None) -> Stream:
     """Stream 0 of a GPU."""
-    return Stream(stream_id=0, device_index=_index(device))
+    index = _index(device)
+    stream = _default.get(index)
+    if stream is None:
+        stream = _default[index] = Stream(stream_id=0, device_index=index)
+    return stream
 
 
 def current_stream(device: Any = None) -> Stream:
