@@ -148,4 +148,6 @@ def type_as_method(ip: Interp, tensor: Tensor, args: list[Arg], kwargs: Any, nod
             why = Why("cast to a CPU type here", node, ip.frame.unit, tensor.why)
             return Tensor(made.var, made.dev, made.flags, why)
         return made
+    if args and not ip.migrating:
+        return Tensor(tensor.var, tensor.dev | UNSURE, tensor.flags & KEEP, tensor.why)
     return tensor

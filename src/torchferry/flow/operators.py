@@ -199,7 +199,7 @@ _CASTS = {
 
 
 #: take lengths or targets on the host beside data on the device
-_LEGAL_MIXES = frozenset("ctc_loss CTCLoss tensor_split pad_packed_sequence".split())
+_LEGAL_MIXES = frozenset("ctc_loss CTCLoss tensor_split pad_packed_sequence fill".split())
 
 
 def _clash(
@@ -214,7 +214,7 @@ def _clash(
     """Where the result is as the source stands; a clash is noted."""
     bits = place_dev
     if not ip.migrating and found and (not op or op in _LEGAL_MIXES):
-        return found[0][0].dev if op else UNSURE
+        return (place_dev or found[0][0].dev) if op else UNSURE
     for tensor, _ in found:
         if not (tensor.flags & SCALAR and elementwise and tensor.dev == CPU):
             bits |= tensor.dev

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from torchferry.core.finding import Finding
+from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import ACCEL, Ext, Tensor
 
 from ..rule import Rule
@@ -77,12 +77,16 @@ class TimingNoSync(Rule):
             start, end = first.node.lineno, second.node.lineno
             if any(w in _lines(ctx, start, end) for w in _WAITS):
                 continue
+            # over a whole training the last step that is not waited for counts for nothing
+            training = ".backward(" in _lines(ctx, start, end)
+            level = Severity.NOTE if training else Severity.WARNING
             before = "synchronize" in _lines(ctx, max(1, start - 4), start)
             if not before:
                 yield self.finding(
                     ctx,
                     first.node,
                     "the clock is read while the GPU may still be at work",
+                    severity=level,
                     evidence=[ctx.step(second.node, "and compared with this reading")],
                     help="synchronize before each reading (where the device is a GPU)",
                 )
@@ -90,6 +94,7 @@ class TimingNoSync(Rule):
                 ctx,
                 second.node,
                 "the clock is read before the GPU is done: it measures launches, not the work",
+                severity=level,
                 evidence=[ctx.step(first.node, "the measurement starts here")],
                 help="synchronize before each reading (where the device is a GPU)",
             )
