@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from cases import CASES
 from more_cases import CASES as MORE_CASES
 from more_cases import TWO_GPUS
+
+from cases import CASES
 
 torch = pytest.importorskip("torch")
 

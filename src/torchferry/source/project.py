@@ -37,7 +37,9 @@ class Project:
 
         None for modules of the standard library, of installed packages, and for what is not there.
         """
-        if not importer.endswith((".py", ".ipynb")) or module.lstrip(".").partition(".")[0] in _ELSEWHERE:
+        if module.lstrip(".").partition(".")[0] in _ELSEWHERE:
+            return None
+        if not importer.endswith((".py", ".ipynb")):
             return None
         key = (module, os.path.dirname(os.path.abspath(importer)))
         if key not in self._found:
