@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,10 +40,12 @@ def check_file(path: str, options: CheckOptions) -> FileResult:
 
     troubles = Troubles(silent=True)
     findings: list[Finding] = []
+    gc.disable()  # one file's data lives and dies together: collect it once, behind it
     with troubles.caught(path):
         document = load(path)
         _ = document.tree  # files that nobody looks into must be Python too
         findings = check_document(document, options)
+    gc.enable()
     return FileResult(path, findings, troubles.errors[0] if troubles.errors else None)
 
 
