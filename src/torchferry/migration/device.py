@@ -71,6 +71,9 @@ class DeviceNames:
         """The expression that gives the device at `node`; "" where none is at hand."""
         chain = self.scopes.chain(node)
         line = getattr(node, "lineno", 0)
+        if self._scripted(chain):
+            # TorchScript knows arguments, but neither names of the module nor next()
+            return next((d for s in chain if (d := self._of_argument(s))), "")
         for scope in chain:
             if not isinstance(scope, ast.ClassDef):
                 found = self._in_function(scope, line, node)
@@ -85,18 +88,39 @@ class DeviceNames:
         for name in self._bound.get(id(scope), ()):
             if self._at_device(scope, name, line) and self._sure(scope, name, node):
                 return name
-        vars_of = self.ip.param_vars.get(id(scope), {})
         first = names[0] if names else ""
-        for name in names:
+        argument = self._of_argument(scope)
+        if argument:
+            return argument
+        owner = self.scopes.parents.get(id(scope))
+        if isinstance(owner, ast.ClassDef) and first:
+            return self._of_object(scope, owner, first)
+        return ""
+
+    def _of_argument(self, scope: Any) -> str:
+        """The device of a tensor argument that is on the device in every call."""
+        if isinstance(scope, ast.ClassDef):
+            return ""
+        vars_of = self.ip.param_vars.get(id(scope), {})
+        for name in parameters(scope):
             found = vars_of.get(name)
             if not found or -1 in found or rebinds(scope, name):
                 continue
             if all(self.ip.graph.find(v) in self.device_side for v in found):
                 return f"{name}.device"
-        owner = self.scopes.parents.get(id(scope))
-        if isinstance(owner, ast.ClassDef) and first:
-            return self._of_object(scope, owner, first)
         return ""
+
+    def _scripted(self, chain: list[Any]) -> bool:
+        """Whether TorchScript compiles the code around: a scripted function, a module."""
+        if "jit" not in self.doc.text or not chain:
+            return False
+        for scope in chain:
+            if any("jit.script" in dotted(d) for d in getattr(scope, "decorator_list", ())):
+                return True
+        if "jit.script(" not in self.doc.text or getattr(chain[0], "name", "") == "__init__":
+            return False
+        classes = {id(c.node) for c in self.ip.classes if c.kind == "module"}
+        return any(id(scope) in classes for scope in chain)
 
     def _is_device(self, scope: Any) -> bool:
         """Whether the parameter `device` is given the accelerator, or is not known."""
