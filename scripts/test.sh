@@ -13,4 +13,4 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 
 "$bin/ruff" check .
 "$bin/mypy"
-"$bin/python" -m pytest "$@"
+"$bin/python" -m pytest -n "${TORCHFERRY_JOBS:-2}" "$@"
