@@ -24,7 +24,9 @@ from torchferry.source.reread import check_rewrite
 from .checking import check, expected, places
 
 FOLDER = Path(__file__).parent / "fixtures"
-_CASE = re.compile(r"^## (fires|silent): ([^\n]+)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CASE = re.compile(
+    r"^## (fires|silent): ([^\n]+)\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 class Case(NamedTuple):
@@ -81,7 +83,7 @@ def test_silent(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=name)
 def test_fixes_converge_and_stay(case: Case) -> None:
-    """Every single fix survives proof-reading; all of them end, and a second run changes nothing."""
+    """Every fix survives proof-reading; all of them end, and a second run changes nothing."""
     document = Document.from_text(case.text, "fixture.py")
     for finding in check_document(document):
         if finding.fix is not None:
