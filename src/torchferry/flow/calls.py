@@ -59,7 +59,7 @@ def eval_call(ip: Interp, node: ast.Call) -> Value:
     args: list[Arg] = []
     for arg in node.args:
         if type(arg) is ast.Starred:
-            args.append((ip.eval(arg.value), arg, True))
+            args += _starred(ip.eval(arg.value), arg)
         else:
             args.append((ip.eval(arg), arg, False))
     kwargs: dict[str, Arg] = {}
@@ -80,6 +80,17 @@ def eval_call(ip: Interp, node: ast.Call) -> Value:
     place = (node, ip.frame, ip.depth)
     ip.events.append(Event(func, args, kwargs, *place, result, off, ip.exploring, ip.stack))
     return result
+
+
+def _starred(value: Value, arg: ast.Starred) -> list[Arg]:
+    """The arguments that `*value` stands for; itself where their number is not known."""
+    items = value.state["items"] if isinstance(value, Seq) else None
+    if items is None:
+        return [(value, arg, True)]
+    shown: list[Any] = [None] * len(items)
+    if isinstance(arg.value, (ast.List, ast.Tuple)) and len(arg.value.elts) == len(items):
+        shown = list(arg.value.elts)
+    return [(item, expr, False) for item, expr in zip(items, shown, strict=True)]
 
 
 def call_value(
