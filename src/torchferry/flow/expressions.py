@@ -167,7 +167,7 @@ def _boolop(ip: Interp, node: ast.BoolOp) -> Value:
     if guarded:
         # an unknown flag beside a question for the GPU: the user asks for the GPU
         return Guard(conjunction)
-    return HOST if unknown and not isinstance(result, Tensor) else (result or UNKNOWN)
+    return result or UNKNOWN
 
 
 def _compare(ip: Interp, node: ast.Compare) -> Value:
