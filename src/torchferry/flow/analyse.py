@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _MOVES = re.compile(
     r"\.cuda\(|torch\.cuda\.\w*Tensor"
-    r"|(\.to\(|device\s*=)\s*(self\.|args\.|opt\.)?(device|dev|DEVICE)\b"
+    r"|(\.to\s*\(|device\s*=)[\s(]*(self\.|args\.|opt\.)?(device|dev|DEVICE)\b"
 )
 _SEMANTICS = Semantics(EVAL, EXEC, call_value, bind_arguments)
 _DEEP = 12_000  #: Python frames that nested abstract calls may need

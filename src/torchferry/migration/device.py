@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torchferry.core.edit import Fix
 from torchferry.flow.classes import dotted
 from torchferry.flow.moves import device_bits
-from torchferry.flow.values import ACCEL, UNKNOWN, Device
+from torchferry.flow.values import ACCEL, UNKNOWN, Const, Device
 from torchferry.source.build import insert_after_imports
 
 from .bindings import (
@@ -125,7 +125,9 @@ class DeviceNames:
     def _is_device(self, scope: Any) -> bool:
         """Whether the parameter `device` is given the accelerator, or is not known."""
         values = self.ip.device_params.get(id(scope), [])
-        return all(v is UNKNOWN or device_bits(v) == 2 for v in values)
+        # a number may be a GPU's, or -1 for the CPU: it is no device where there is none
+        numbers = any(isinstance(v, Const) and isinstance(v.value, int) for v in values)
+        return not numbers and all(v is UNKNOWN or device_bits(v) == ACCEL for v in values)
 
     def _of_object(self, scope: Any, owner: ast.ClassDef, first: str) -> str:
         """`self.device` where the class keeps one, set before this method runs."""
@@ -220,7 +222,9 @@ def _unbound(function: Any) -> bool:
 def device_expression(wanted: str, torch: str) -> str:
     """The expression of the option --device, with the file's name for torch."""
     auto = _AUTO.get(wanted)
-    return wanted if auto is None else auto.format(torch=torch or "torch")
+    if auto is None:
+        return re.sub(r"\btorch\.", f"{torch or 'torch'}.", wanted)
+    return auto.format(torch=torch or "torch")
 
 
 def torch_name(tree: ast.Module) -> tuple[str, int]:
