@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from types import CodeType
 
@@ -19,6 +20,9 @@ from torchferry.trace import (
     OperatorCount,
 )
 
+#: Waits that the program asks for: `set_sync_debug_mode` says nothing of them.
+EXPLICIT_WAITS = frozenset({"synchronize", "stream.synchronize", "event.synchronize"})
+
 
 class Counter:
     """Sums of a session. Keys hold the user's instruction, so memory is bounded by the source."""
@@ -32,6 +36,7 @@ class Counter:
         self.waits: dict[tuple[str, int, int], int] = {}
         self.paused = 0
         self.loading = 0  #: batches that are being fetched
+        self.sync_debug = 0  #: torch.cuda.set_sync_debug_mode: 0 silent, 1 warns, 2 raises
 
     def operator(
         self, name: str, device: int, code: CodeType | None, lasti: int, nbytes: int
@@ -60,8 +65,17 @@ class Counter:
         """Count a wait of the host for the GPU."""
         if self.paused:
             return
+        if self.sync_debug and what not in EXPLICIT_WAITS:
+            self._complain()
         key = (what, *self._here())
         self.waits[key] = self.waits.get(key, 0) + 1
+
+    def _complain(self) -> None:
+        """What torch.cuda.set_sync_debug_mode asks for where the host waits unasked."""
+        message = "called a synchronizing CUDA operation"
+        if self.sync_debug > 1:
+            raise RuntimeError(message)
+        warnings.warn(message, stacklevel=4)
 
     def _here(self) -> tuple[int, int]:
         frame = user_frame(3)

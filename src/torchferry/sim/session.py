@@ -51,7 +51,7 @@ class Session:
         self.device_rng = rng == "device"
         self.total_memory = parse_size(memory)
         self.memory: Memory = Memory(gpus, self.total_memory)
-        self.counter = Counter(self.memory)
+        self.counter: Counter = Counter(self.memory)
         self.mode = SimulationMode(self)
         #: Device of `torch.set_default_tensor_type(torch.cuda.FloatTensor)`; CPU else.
         self.legacy_device = CPU

@@ -27,7 +27,16 @@ from torchferry.sim import (
     tensor_methods,
     threads,
 )
-from torchferry.sim.cuda import accelerator, comm, driver, seeds, streams
+from torchferry.sim.cuda import (
+    accelerator,
+    comm,
+    driver,
+    nvtx,
+    refused,
+    seeds,
+    storages,
+    streams,
+)
 from torchferry.sim.messages import TORCH_VERSION
 from torchferry.sim.patching import Patcher
 from torchferry.sim.session import Session
@@ -49,6 +58,9 @@ _INSTALLERS = (
     composites,
     grouping,
     comm,
+    nvtx,
+    storages,
+    refused,
     autocast,
     backward,
     compiling,

@@ -109,6 +109,10 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
     return None
 
 
+def _set_sync_debug(mode: int) -> None:
+    state.current().counter.sync_debug = mode
+
+
 def _set_fraction(fraction: float, device: int) -> None:
     state.current().memory.set_fraction(device, fraction)
 
@@ -126,8 +130,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_cuda_getArchFlags": lambda: "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120",
     "_cuda_ipc_collect": _nothing,
     "_cuda_sleep": _nothing,
-    "_cuda_get_sync_debug_mode": lambda: 0,
-    "_cuda_set_sync_debug_mode": _nothing,
+    "_cuda_get_sync_debug_mode": lambda: state.current().counter.sync_debug,
+    "_cuda_set_sync_debug_mode": _set_sync_debug,
+    "_cuda_cudaCachingAllocator_enable": _nothing,
+    "_cuda_cudaCachingAllocator_is_enabled": lambda: True,
     "_cuda_getCurrentBlasHandle": lambda: 1,
     "_cuda_getCurrentSolverHandle": lambda: 1,
     "_cuda_getCompiledVersion": lambda: 13000,
@@ -179,6 +185,8 @@ def install(patcher: Patcher) -> None:
     patcher.set(cuda, "is_available", lambda: True, copies=True)
     patcher.set(cuda, "is_bf16_supported", lambda *a, **k: True, copies=True)
     patcher.set(cuda, "mem_get_info", _mem_get_info, copies=True)
+    patcher.set(cuda, "is_current_stream_capturing", lambda: False, copies=True)
+    patcher.set(cuda.graphs, "is_current_stream_capturing", lambda: False)
     patcher.set(torch.version, "cuda", "13.0")
     patcher.set(torch.backends.cudnn, "is_available", lambda: True)
     patcher.set(torch.backends.cudnn, "version", lambda: 91000)

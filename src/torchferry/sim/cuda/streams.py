@@ -208,16 +208,6 @@ class StreamContext:
             state.current().current_device = self._device
 
 
-class CUDAGraph:
-    """Graphs record kernels, which a simulated GPU does not launch: refused."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> CUDAGraph:
-        raise RuntimeError(
-            "torch.cuda.CUDAGraph: a simulated GPU launches no kernels, so graphs cannot be "
-            "captured. Run this part without graphs."
-        )
-
-
 def install(patcher: Patcher) -> None:
     """Put the stand-ins into torch.cuda and torch."""
     cuda: Any = torch.cuda
@@ -225,7 +215,6 @@ def install(patcher: Patcher) -> None:
     for name, value in (
         ("Stream", Stream),
         ("Event", Event),
-        ("CUDAGraph", CUDAGraph),
         ("StreamContext", StreamContext),
         ("stream", StreamContext),
         ("current_stream", current_stream),
