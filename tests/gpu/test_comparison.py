@@ -92,3 +92,10 @@ def test_child_runs_programs_and_is_started_again(tmp_path: Path) -> None:
 def test_programs_have_names_of_their_own() -> None:
     names = [p["name"] for p in programs.case_programs()]
     assert len(names) == len(set(names)) > 200
+
+
+def test_cases_that_no_card_knows_are_cases() -> None:
+    programs.conformance()
+    from more_cases import CASES as MORE
+
+    assert {name for name, _, _ in MORE} >= programs.NOT_OF_CARDS

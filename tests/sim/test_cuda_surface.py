@@ -245,6 +245,15 @@ def test_refusal_names_what_it_refuses(name: str) -> None:
     assert getattr(_module(owner), short) is original
 
 
+def test_jiterator_is_refused_when_it_launches() -> None:
+    with simulate():
+        double = torch.cuda.jiterator._create_jit_fn(
+            "template <typename T> T double_it(T x) { return x + x; }"
+        )
+        with pytest.raises(RuntimeError, match=r"torch\.cuda\.jiterator: a simulated GPU"):
+            double(torch.ones(1, device="cuda"))
+
+
 def test_sync_debug_mode_warns() -> None:
     with simulate():
         x = torch.ones(1, device="cuda")

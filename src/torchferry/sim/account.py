@@ -36,7 +36,7 @@ class Counter:
         self.waits: dict[tuple[str, int, int], int] = {}
         self.paused = 0
         self.loading = 0  #: batches that are being fetched
-        self.sync_debug = 0  #: torch.cuda.set_sync_debug_mode: 0 silent, 1 warns, 2 raises
+        self.sync_debug: int = 0  #: torch.cuda.set_sync_debug_mode: 0 silent, 1 warns, 2 raises
 
     def operator(
         self, name: str, device: int, code: CodeType | None, lasti: int, nbytes: int

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from torchferry.sim.patching import Patcher
-from torchferry.sim.tables.refused_names import REFUSED
+from torchferry.sim.tables.refused_names import KERNELS, REFUSED
 
 
 def stand_in(name: str, original: Any) -> Any:
@@ -26,8 +26,13 @@ def stand_in(name: str, original: Any) -> Any:
     return refuse
 
 
+def _launch(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError(f"torch.cuda.jiterator: {KERNELS}")
+
+
 def install(patcher: Patcher) -> None:
     """Replace each name, in the module that defines it too, where this torch has it."""
+    patcher.set(torch._C, "_cuda_jiterator_compile_and_launch_kernel", _launch)
     for name in REFUSED:
         owner_name, _, short = name.rpartition(".")
         owner = _module(owner_name)

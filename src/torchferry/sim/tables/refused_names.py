@@ -13,7 +13,8 @@ _ALLOCATOR = (
 )
 _STREAMS = "a simulated GPU has no streams of other libraries. Use torch.cuda.Stream()."
 _NVML = "a simulated GPU has no driver that measures it (NVML)."
-_KERNELS = "a simulated GPU compiles and launches no kernels. Use PyTorch operators."
+#: Of torch.cuda.jiterator, whose functions may be made (libraries do while they load) but not run.
+KERNELS = "a simulated GPU compiles and launches no kernels. Use PyTorch operators."
 _STORAGE = "a simulated GPU reads no files into its memory. Use torch.load."
 
 REFUSED: dict[str, str] = {
@@ -38,8 +39,6 @@ REFUSED: dict[str, str] = {
     "torch.cuda.power_draw": _NVML,
     "torch.cuda.temperature": _NVML,
     "torch.cuda.utilization": _NVML,
-    "torch.cuda.jiterator._create_jit_fn": _KERNELS,
-    "torch.cuda.jiterator._create_multi_output_jit_fn": _KERNELS,
     "torch.cuda.gds.GdsFile": _STORAGE,
     "torch.cuda.gds.gds_register_buffer": _STORAGE,
     "torch.cuda.gds.gds_deregister_buffer": _STORAGE,
