@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.span import Span
-from torchferry.flow.values import LEAF, PARAM, Func, Tensor
+from torchferry.flow.values import LEAF, PARAM, Func, Inst, Tensor
 
 if TYPE_CHECKING:
     from torchferry.flow.interp import Interp
@@ -30,6 +30,15 @@ def find_buffers(ip: Interp, device_side: set[int]) -> dict[tuple[int, str], ast
             refused.update(id(s) for _, s, _, _ in sets)
     # a class and its subclasses share the statement: all of them, or none
     return {key: stmt for key, stmt in found.items() if id(stmt) not in refused}
+
+
+def moves(ip: Interp, device_side: set[int], key: tuple[int, str]) -> bool:
+    """Whether an instance that keeps the attribute is moved."""
+    for _, _, target, frame in ip.attr_sets.get(key, ()):
+        inst = frame.vars.get(getattr(target.value, "id", ""))
+        if isinstance(inst, Inst) and ip.graph.find(inst.state.get("var", 1)) in device_side:
+            return True
+    return False
 
 
 def can_register(doc: Document, stmt: ast.Assign) -> bool:
@@ -70,6 +79,9 @@ def _eligible(ip: Interp, sets: list[Any], device_side: set[int]) -> ast.Assign 
     line = getattr(value.why.node, "lineno", 0)
     if value.why.unit is not frame.unit or not func.node.lineno <= line <= func.node.end_lineno:
         return None
+    assert isinstance(target, ast.Attribute)
+    if func.cls is None or func.cls.find(target.attr) is not None:
+        return None  # a buffer refuses a name that the class has
     if not _super_called(func.node, stmt) or not can_register(frame.unit.doc, stmt):
         return None
     return stmt if _plain_self(target, func.node) else None

@@ -205,12 +205,30 @@ class DeviceNames:
         if not torch:
             lines = "import torch\n\n" + lines
         before = self.first_line if self.first_line < 10**9 else None
-        edits = insert_after_imports(self.doc, lines, before, line or None)
+        edits = None
+        visible = _choice_of_gpus(self.scopes.tree)
+        if visible > line:
+            edits = insert_after_imports(self.doc, lines, before, visible)
         if edits is None:
-            edits = insert_after_imports(self.doc, lines, None, line or None)
-            if edits is None or before is not None:
-                return None
+            edits = insert_after_imports(self.doc, lines, before, line or None)
+        if edits is None and before is not None:
+            # torch is imported in the block that needs the device
+            name = torch or "torch"
+            own = "import torch" if name == "torch" else f"import torch as {name}"
+            edits = insert_after_imports(self.doc, f"{own}\n\n{lines}", before, None)
+        if edits is None:
+            return None
         return (Fix("declare the device", edits, group="migration"),)
+
+
+def _choice_of_gpus(tree: ast.Module) -> int:
+    """The line of the module that sets CUDA_VISIBLE_DEVICES: too late once CUDA was asked."""
+    for stmt in tree.body:
+        if isinstance(stmt, (ast.Assign, ast.Expr)):
+            for node in ast.walk(stmt):
+                if isinstance(node, ast.Constant) and node.value == "CUDA_VISIBLE_DEVICES":
+                    return stmt.lineno
+    return 0
 
 
 def _unbound(function: Any) -> bool:
@@ -225,6 +243,18 @@ def device_expression(wanted: str, torch: str) -> str:
     if auto is None:
         return re.sub(r"\btorch\.", f"{torch or 'torch'}.", wanted)
     return auto.format(torch=torch or "torch")
+
+
+def local_torch(scopes: Scopes, node: ast.AST) -> str:
+    """What the functions around a node call torch, where they import it first; "" otherwise."""
+    line = getattr(node, "lineno", 0)
+    for scope in scopes.chain(node):
+        for stmt in scope.body if isinstance(scope, ast.FunctionDef) else ():
+            if isinstance(stmt, ast.Import) and stmt.lineno < line:
+                for alias in stmt.names:
+                    if alias.name == "torch":
+                        return alias.asname or "torch"
+    return ""
 
 
 def torch_name(tree: ast.Module) -> tuple[str, int]:

@@ -19,7 +19,7 @@ from torchferry.source.build import (
     replace,
 )
 
-from .buffers import value_span
+from .buffers import moves, value_span
 from .model import MigrationOptions, PlanItem
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ class Emitter:
             else:
                 self._use(use)
         for key, stmt in self.buffers.items():
-            if id(stmt) in self.names.scopes.parents and self._once(stmt, "buffer"):
+            ours = id(stmt) in self.names.scopes.parents and moves(self.ip, self.side, key)
+            if ours and self._once(stmt, "buffer"):
                 self._buffer(key[1], stmt)
         return self.out
 

@@ -13,7 +13,7 @@ from torchferry.source.project import Project
 from torchferry.source.reread import check_rewrite
 
 from .buffers import find_buffers
-from .device import DeviceNames, device_expression, self_devices, torch_name
+from .device import DeviceNames, self_devices, torch_name
 from .emit import Emission, Emitter, short
 from .model import Migration, MigrationOptions, PlanItem
 from .placement import solve
@@ -78,8 +78,7 @@ def _turn_switches(doc: Document, options: MigrationOptions, result: Migration) 
         return doc
     scopes = Scopes(doc.tree)
     torch, _ = torch_name(doc.tree)
-    expression = device_expression(options.device, torch)
-    switches = find_switches(doc, scopes, expression, torch)
+    switches = find_switches(doc, scopes, options.device, torch)
     if not switches:
         return doc
     applied = apply_fixes(doc, [fix for fix, _ in switches])

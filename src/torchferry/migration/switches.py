@@ -13,6 +13,7 @@ from torchferry.core.edit import Edit, Fix
 from torchferry.flow.classes import dotted
 from torchferry.source.build import add_keyword, insert_after_imports, replace
 
+from .device import device_expression, local_torch
 from .model import PlanItem
 from .scopes import Scopes
 
@@ -29,23 +30,28 @@ _GUARD = "{torch}.cuda.is_available()"
 
 
 def find_switches(
-    doc: Document, scopes: Scopes, expression: str, torch: str
+    doc: Document, scopes: Scopes, wanted: str, torch: str
 ) -> list[tuple[Fix, PlanItem]]:
-    """The switches of a document, each with its fix. `expression` gives the device to use."""
+    """The switches of a document, each with its fix. wanted: the option --device."""
     nodes = list(ast.walk(doc.tree))
     asks = _asks_for_gpu(nodes)
     checks = asks and any(isinstance(n, ast.Attribute) and n.attr == "is_available" for n in nodes)
     found = _numbered(doc, nodes) + _renamed_async(doc)
-    turn = _Turn(doc, nodes, expression, torch or "torch")
-    turned = [switch for n in nodes if (switch := turn.switch(n, asks, checks)) is not None]
-    if turned and not torch:
+    turn = _Turn(doc, nodes, wanted)
+    known = torch or "torch" in scopes.names
+    missing = None if known else insert_after_imports(doc, "import torch")
+    lines = []
+    for node in nodes:
+        name = torch or local_torch(scopes, node) or ("torch" if missing else "")
+        switch = turn.switch(node, asks, checks, name) if name else None
+        if switch is not None:
+            found.append(switch)
+            lines.append(switch[1].line)
+    if missing and lines:
         # only parts of torch are imported by name
-        edits = None if "torch" in scopes.names else insert_after_imports(doc, "import torch")
-        if edits is None:
-            return found
-        item = PlanItem(turned[0][1].line, "import torch", "to ask for the GPU")
-        found.append((Fix("import torch", edits, group="migration"), item))
-    return found + turned
+        item = PlanItem(min(lines), "import torch", "to ask for the GPU")
+        found.append((Fix("import torch", missing, group="migration"), item))
+    return found
 
 
 def _renamed_async(doc: Document) -> list[tuple[Fix, PlanItem]]:
@@ -108,18 +114,30 @@ def _compared(node: ast.AST) -> list[ast.expr]:
 class _Turn:
     """Turns the switches of one document."""
 
-    def __init__(self, doc: Document, nodes: list[ast.AST], expression: str, torch: str) -> None:
-        self.doc, self.nodes, self.expression, self.torch = doc, nodes, expression, torch
-        #: the two names of `torch.device("cuda" if ... else "cpu")`, without the call
-        words = re.fullmatch(rf"{torch}\.device\((.*)\)", expression)
-        self.words = words[1] if words else ""
-        self.constructors = {"torch.device", f"{torch}.device"}
+    def __init__(self, doc: Document, nodes: list[ast.AST], wanted: str) -> None:
+        self.doc, self.nodes, self.wanted = doc, nodes, wanted
+        self.torch = self.expression = self.words = ""
+        self.constructors = {"torch.device"}
         for node in nodes:
             if isinstance(node, ast.ImportFrom) and node.module == "torch":
                 self.constructors |= {a.asname or a.name for a in node.names if a.name == "device"}
+            elif isinstance(node, ast.Import):
+                self.constructors |= {
+                    f"{a.asname}.device" for a in node.names if a.name == "torch" and a.asname
+                }
 
-    def switch(self, node: ast.AST, asks: bool, checks: bool) -> tuple[Fix, PlanItem] | None:
-        """The switch at a node, turned. asks, checks: what else the program says of GPUs."""
+    def switch(
+        self, node: ast.AST, asks: bool, checks: bool, torch: str
+    ) -> tuple[Fix, PlanItem] | None:
+        """The switch at a node, turned.
+
+        asks, checks: what else the program says of GPUs; torch: its name there.
+        """
+        if torch != self.torch:
+            self.torch, self.expression = torch, device_expression(self.wanted, torch)
+            #: the two names of `torch.device("cuda" if ... else "cpu")`, without the call
+            words = re.fullmatch(rf"{torch}\.device\((.*)\)", self.expression)
+            self.words = words[1] if words else ""
         names, value = _bound(node)
         if names and value is not None:
             found = None if asks else self._device(names, value)
