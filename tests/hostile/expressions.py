@@ -1,4 +1,4 @@
-"""Shapes of expressions: conditional, lambda, walrus, starred arguments, defaults, format strings."""
+"""Shapes of expressions: conditional, lambda, walrus, starred, defaults, format strings."""
 
 from __future__ import annotations
 
