@@ -20,7 +20,7 @@ from ..migration.test_fixtures import check_promises
 from ..migration.test_running import without_numbers
 from . import SHAPES, Shape
 
-STEP = int(os.environ.get("TORCHFERRY_TEST_STEP", "16"))
+STEP = int(os.environ.get("TORCHFERRY_TEST_STEP", "20"))
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 FIXTURES = [fixture for fixture in load() if not fixture.not_yet]
 
