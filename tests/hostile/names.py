@@ -180,6 +180,58 @@ def device_is_deleted(text: str) -> str | None:
 
 
 @shape()
+def device_in_a_comprehension(text: str) -> str | None:
+    return _with(text, "print([device for device in range(2)])\n")
+
+
+@shape()
+def device_in_a_with(text: str) -> str | None:
+    new = _with(text, "with contextlib.nullcontext(2) as device:\n    print(device)\n")
+    return None if new is None or "__future__" in text else "import contextlib\n" + new
+
+
+@shape()
+def device_is_global(text: str) -> str | None:
+    """A function binds the name in the module."""
+    function = "\n\ndef choose():\n    global device\n    device = 5\n\n\nchoose()\n"
+    return _with(text, function)
+
+
+@shape(harder=True)
+def names_are_attributes(text: str) -> str | None:
+    """`state.x` instead of `x`."""
+    return _kept(text, "state.{}", "\n\nclass State:\n    pass\n\n\nstate = State()\n")
+
+
+@shape(harder=True)
+def names_are_items(text: str) -> str | None:
+    """`state["x"]` instead of `x`."""
+    return _kept(text, 'state["{}"]', "state = {}\n")
+
+
+def _kept(text: str, form: str, start: str) -> str | None:
+    """All names that the module's own statements bind are kept in an object instead."""
+    source = Source(text)
+    if source.uses("state") or _in_format_string(source) or source.uses("global"):
+        return None
+    nested = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.GeneratorExp)
+    inner = {id(n) for s in ast.walk(source.tree) if isinstance(s, nested) for n in ast.walk(s)}
+    names = [n for n in ast.walk(source.tree) if isinstance(n, ast.Name)]
+    bound = {n.id for n in names if isinstance(n.ctx, ast.Store) and id(n) not in inner}
+    bound -= {n.id for n in names if isinstance(n.ctx, ast.Store) and id(n) in inner}
+    bound -= {a.arg for a in ast.walk(source.tree) if isinstance(a, ast.arg)}
+    for name in names:
+        if name.id in bound:
+            source.replace(name, form.format(name.id))
+    new = source.done()
+    if new is None:
+        return None
+    end = source.head_end()
+    lines = new.splitlines(keepends=True)
+    return "".join([*lines[:end], start, *lines[end:]])
+
+
+@shape()
 def shadowed_builtins(text: str) -> str | None:
     """Names of the program that are also methods of tensors."""
     source = Source(text)
