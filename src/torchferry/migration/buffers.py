@@ -89,7 +89,7 @@ def _eligible(ip: Interp, sets: list[Any], device_side: set[int]) -> ast.Assign 
 
 def _super_called(function: Any, stmt: ast.stmt) -> bool:
     for node in function.body:
-        if node.lineno >= stmt.lineno:
+        if (node.lineno, node.col_offset) >= (stmt.lineno, stmt.col_offset):
             return False
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute) and part.attr == "__init__":
