@@ -116,6 +116,8 @@ class Interp:
         self.project: Project | None = None  #: where imports of the project's own files are found
         self.units: dict[int, Unit] = {}  #: id(document) -> its unit
         self.neighbour_lines = 0
+        #: the reading twin of an augmented target, one a target: its identity is a key
+        self.loads: dict[int, Any] = {}
         self.editable: set[int] = set()  #: id of the documents that may be changed
         self.libraries: set[int] = set()  #: id of documents that make nothing by themselves
         self.library = False  #: nothing is made when the file runs by itself

@@ -76,7 +76,9 @@ def _aug_assign(ip: Interp, node: ast.AugAssign) -> bool:
             ip.note("augmented", node, None, right, ip.frame, ip.depth, ip.exploring)
         set_item_operator(ip, target, right, node.value)
         return False
-    load = ast.copy_location(_load(target), target)
+    load = ip.loads.get(id(target))
+    if load is None:
+        load = ip.loads[id(target)] = ast.copy_location(_load(target), target)
     left = used(ip.eval(load))
     if not ip.migrating:
         ip.note("augmented", node, left, right, ip.frame, ip.depth, ip.exploring)

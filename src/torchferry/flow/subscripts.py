@@ -216,7 +216,10 @@ def _set_in_seq(ip: Interp, base: Seq, index: Value, value: Value) -> None:
 
 def set_item_operator(ip: Interp, target: ast.Subscript, right: Value, expr: Any) -> None:
     """`base[index] += value`."""
-    load = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    load = ip.loads.get(id(target))
+    if load is None:
+        load = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+        ip.loads[id(target)] = load
     base = ip.eval(target.value)
     left = ip.eval(load)
     if isinstance(base, Tensor) and isinstance(left, Tensor):
