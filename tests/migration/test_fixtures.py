@@ -21,7 +21,7 @@ each = pytest.mark.parametrize("fixture", FIXTURES, ids=lambda f: f.name)
 
 def comments(text: str) -> Counter[str]:
     """The comments of a source text."""
-    tokens = tokenize.generate_tokens(io.StringIO(text.replace("\r\n", "\n")).readline)
+    tokens = tokenize.generate_tokens(io.StringIO(re.sub(r"\r\n?", "\n", text)).readline)
     return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
 
 

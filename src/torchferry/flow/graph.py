@@ -33,15 +33,19 @@ class Birth:
 
 
 class Use:
-    """An edge u -> v with its place: cutting it writes a move at `expr`."""
+    """An edge u -> v with its place: cutting it writes a move at `expr`.
 
-    __slots__ = ("back", "cost", "expr", "reason", "u", "unit", "v")
+    tied: it was found that the move cannot be written; both ends must be on one side.
+    """
+
+    __slots__ = ("back", "cost", "expr", "reason", "tied", "u", "unit", "v")
 
     def __init__(
         self, u: int, v: int, cost: int, back: int, expr: Any, unit: Any, reason: str
     ) -> None:
         self.u, self.v, self.cost, self.back = u, v, cost, back
         self.expr, self.unit, self.reason = expr, unit, reason
+        self.tied = False
 
 
 class Graph:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def load_file(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     """`torch.load(...)`."""
-    if "map_location" in kwargs or len(args) > 1 or "**" in kwargs:
+    unknown = "**" in kwargs or any(starred for *_, starred in args)
+    if "map_location" in kwargs or len(args) > 1 or unknown:
         inst = Inst(None, "torch.load", "loaded", node)
         where = kwargs["map_location"][0] if "map_location" in kwargs else UNKNOWN
         bits = device_bits(where)

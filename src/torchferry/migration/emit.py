@@ -175,7 +175,7 @@ class Emitter:
                 edits = method_call(self.doc, node, f".to({device})")
             self._place(var, made, edits, "moved where it is made")
         elif made.how == "load":
-            edits = add_keyword(self.doc, node, "map_location", device)
+            edits = add_keyword(self.doc, node, "map_location", device, past_star=True)
             self._place(var, made, edits, "loaded to the device")
 
     def _factory(self, node: ast.Call, device: str) -> Edits | None:
@@ -257,7 +257,7 @@ class Emitter:
             return
         if (use.cost if from_device else use.back) == 0:
             return
-        if use.expr is None:
+        if use.expr is None or use.tied:
             if not use.reason.startswith(("index", "cast", "kept")):
                 self.out.tied.append(use)
             return

@@ -142,7 +142,7 @@ def _restrict(ip: Interp, emission: Emission, doc: Document) -> list[tuple[int, 
             left.append((var, PlanItem(node.lineno, short(doc.source(node)), reason)))
     for use in emission.tied:
         use.cost = use.back = HARD
-        use.expr = None
+        use.tied = True
     return left
 
 
@@ -150,7 +150,9 @@ def _tell_left(ip: Interp, side: set[int], blocked: list[tuple[int, PlanItem, Mi
     """Births that stay on the host are in the plan, unless they move where they are used."""
     find = ip.graph.find
     moved = {
-        find(use.u) for use in ip.graph.edges if use.expr is not None and find(use.v) in side
+        find(use.u)
+        for use in ip.graph.edges
+        if use.expr is not None and not use.tied and find(use.v) in side
     } - side
     for var, item, result in blocked:
         if find(var) not in moved and item not in result.plan.left:
