@@ -102,9 +102,10 @@ def join_tensors(ip: Interp, a: Tensor, b: Tensor) -> Tensor:
             return a
         return Tensor(u, a.dev | b.dev, flags, a.why or b.why)
     phi = graph.variable(("phi", min(u, v), max(u, v)), "phi")
-    cost = FIXED_PHI_COST if min(u, v) < 2 else PHI_COST
-    graph.edge(u, phi, cost, cost)
-    graph.edge(v, phi, cost, cost)
+    fixed = min(u, v) < 2
+    cost, reason = (FIXED_PHI_COST, "") if fixed else (PHI_COST, "phi")
+    graph.edge(u, phi, cost, cost, reason=reason)
+    graph.edge(v, phi, cost, cost, reason=reason)
     return Tensor(phi, a.dev | b.dev, flags, a.why or b.why)
 
 
