@@ -50,6 +50,8 @@ class DeviceNames:
     name: str = ""  #: the file's device, its own or the one to declare
     first_line: int = 10**9  #: first line of module-level code that needs the declaration
     declare: bool = False
+    #: a node of each statement of the module that needs the declaration when it is called
+    _called: dict[int, ast.AST] = field(default_factory=dict)
     #: id(function), or 0 for the module -> name -> (line, where it points) of each binding
     _bound: dict[int, dict[str, list[tuple[int, int]]]] = field(default_factory=dict)
 
@@ -190,9 +192,11 @@ class DeviceNames:
         if not self.name:
             self.name = self.scopes.free_name("device")
         self.declare = True
+        top = self.scopes.top_statement(node)
         if not in_function:
-            top = self.scopes.top_statement(node)
             self.first_line = min(self.first_line, top.lineno if top is not None else line)
+        elif top is not None:
+            self._called.setdefault(id(top), node)
         return self.name
 
     def declaration(self) -> tuple[Fix, ...] | None:
@@ -204,7 +208,9 @@ class DeviceNames:
         lines = f"{self.name} = {text}"
         if not torch:
             lines = "import torch\n\n" + lines
-        before = self.first_line if self.first_line < 10**9 else None
+        reached = (first_reached(self.scopes.tree, node) for node in self._called.values())
+        first = min([self.first_line, *reached])
+        before = first if first < 10**9 else None
         edits = None
         visible = _choice_of_gpus(self.scopes.tree)
         if visible > line:
