@@ -233,7 +233,7 @@ def _ifexp(ip: Interp, node: ast.IfExp) -> Value:
 
 def _comprehension(ip: Interp, node: Any) -> Value:
     frame = Frame(ip.frame, ip.frame.unit, ip.frame.func, ip.frame.ctx)
-    frame.cls, frame.outer = ip.frame.cls, {}
+    frame.cls, frame.comprehension = ip.frame.cls, True
     caller, ip.frame = ip.frame, frame
     depth = ip.depth
     try:
@@ -267,8 +267,17 @@ def _joined(ip: Interp, node: ast.JoinedStr) -> Value:
 
 def _walrus(ip: Interp, node: ast.NamedExpr) -> Value:
     value = ip.eval(node.value)
+    frame, ip.frame = ip.frame, _around_comprehensions(ip.frame)
     ip.store(node.target.id, value)
+    ip.frame = frame
     return value
+
+
+def _around_comprehensions(frame: Frame) -> Frame:
+    """The frame whose names `:=` binds."""
+    while frame.comprehension and frame.parent is not None:
+        frame = frame.parent
+    return frame
 
 
 def _yield(ip: Interp, node: ast.Yield) -> Value:

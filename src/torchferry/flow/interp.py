@@ -83,6 +83,8 @@ class Interp:
         self.trail = Trail()
         self.frame: Frame = None  # type: ignore[assignment]
         self.depth = 0  #: loops around, through calls
+        self.stop = "leave"  #: how the last stopped block stopped: "leave", "break", "continue"
+        self.exits: list[list[dict[Any, Any]]] = []  #: of each loop: what broke off left behind
         self.host_context = 0  #: inside a Dataset: all stays on the host
         self.ctx_ids: dict[tuple[int, int], int] = {}
         self.active: list[int] = []
@@ -222,15 +224,20 @@ class Interp:
 
     def branches(self, *bodies: Any) -> bool:
         """Run alternatives from the same state and join what they leave; True when none ends."""
-        results = []
+        live, dead = [], []
         for body in bodies:
             mark = self.trail.open()
             stopped = body()
-            results.append((stopped, self.trail.close(mark)))
-        live = [changes for stopped, changes in results if not stopped]
-        dead = [changes for stopped, changes in results if stopped]
+            changes = self.trail.close(mark)
+            if stopped:
+                dead.append((self.stop, changes))
+            else:
+                live.append(changes)
         self._merge(live)
         self._weak(dead)
+        if not live:
+            kinds = {kind for kind, _ in dead}
+            self.stop = next(k for k in ("continue", "break", "leave") if k in kinds)
         return not live
 
     def _merge(self, live: list[Any]) -> None:
@@ -248,19 +255,35 @@ class Interp:
                 self.trail.set(slots, key, value)
 
     def _weak(self, dead: list[Any]) -> None:
-        """Effects of branches that returned: kept for objects, dropped for the frame's names."""
+        """Effects of branches that do not reach their end.
+
+        On objects they are kept, on the frame's names only behind the loop that was left.
+        """
         names = self.frame.vars
-        for changes in dead:
-            for (_, key), (slots, new) in changes.items():
-                if slots is not names and new is not MISSING:
-                    self.trail.set(slots, key, join_slot(self, key, slots.get(key, MISSING), new))
+        for kind, changes in dead:
+            if kind != "leave" and self.exits:
+                self.exits[-1].append({w: c for w, c in changes.items() if c[0] is names})
+            self._join_in({w: c for w, c in changes.items() if c[0] is not names})
+
+    def _join_in(self, changes: dict[Any, Any]) -> None:
+        for (_, key), (slots, new) in changes.items():
+            if new is not MISSING:
+                self.trail.set(slots, key, join_slot(self, key, slots.get(key, MISSING), new))
+
+    def iteration(self, body: Any) -> bool:
+        """Run a loop body once, with what `break` and `continue` leave; False ends the loop."""
+        self.exits.append([])
+        stopped = body() and self.stop != "continue"
+        for changes in self.exits.pop():
+            self._join_in(changes)
+        return not stopped
 
     def loop(self, body: Any) -> None:
         """Run a loop body, again when the first run changed what it starts from."""
         self.depth += 1
         mark = self.trail.open()
         self.missed.clear()
-        body()
+        goes_on = self.iteration(body)
         changed = False
         missed = self.missed
         for slots, key, old in self.trail.log[mark:]:
@@ -272,8 +295,8 @@ class Interp:
         self.trail.marks -= 1
         if not self.trail.marks:
             self.trail.log.clear()
-        if changed and self.depth <= 3 and self.steps < self.budget:
-            body()
+        if changed and goes_on and self.depth <= 3 and self.steps < self.budget:
+            self.iteration(body)
         self.depth -= 1
 
     # -- calls -------------------------------------------------------------------------------

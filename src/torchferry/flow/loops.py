@@ -26,14 +26,18 @@ def for_loop(ip: Interp, node: Any) -> bool:
     if each is not None:
         # a list of different objects (layers): each has its turn, in order
         for one in each:
-            assign(ip, node.target, one, node)
-            if ip.exec_block(node.body):
+
+            def turn(one: Any = one) -> bool:
+                assign(ip, node.target, one, node)
+                return ip.exec_block(node.body)
+
+            if not ip.iteration(turn):
                 break
         return ip.exec_block(node.orelse) if node.orelse else False
 
-    def body() -> None:
+    def body() -> bool:
         assign(ip, node.target, item, node)
-        ip.exec_block(node.body)
+        return ip.exec_block(node.body)
 
     ip.loop(body)
     return ip.exec_block(node.orelse) if node.orelse else False
@@ -61,9 +65,9 @@ _OBJECTS = (Inst, Func, Bound, Class)
 
 def while_loop(ip: Interp, node: ast.While) -> bool:
     """`while test: ...`"""
-    def body() -> None:
+    def body() -> bool:
         ip.eval(node.test)
-        ip.exec_block(node.body)
+        return ip.exec_block(node.body)
 
     known = truth(ip.eval(node.test))
     if known is not False:

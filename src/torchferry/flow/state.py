@@ -10,7 +10,10 @@ MISSING: Any = object()  #: "the key was not there"
 class Frame:
     """The names of one call, or of a module. `parent` is where free names are looked up."""
 
-    __slots__ = ("cls", "ctx", "func", "outer", "parent", "returns", "unit", "vars", "yields")
+    __slots__ = (
+        "cls", "comprehension", "ctx", "func", "outer", "parent", "returns", "unit", "vars",
+        "yields",
+    )  # fmt: skip
 
     def __init__(self, parent: Frame | None, unit: Any, func: Any, ctx: int) -> None:
         self.vars: dict[str, Any] = {}
@@ -22,6 +25,7 @@ class Frame:
         self.returns: list[Any] = []
         self.yields: list[Any] = []
         self.cls: Any = None
+        self.comprehension = False
 
 
 class Trail:

@@ -119,16 +119,19 @@ def _load(target: Any) -> Any:
 
 def _return(ip: Interp, node: ast.Return) -> bool:
     ip.frame.returns.append(ip.eval(node.value) if node.value is not None else NONE)
+    ip.stop = "leave"
     return True
 
 
 def _stop(ip: Interp, node: Any) -> bool:
+    ip.stop = "break" if isinstance(node, ast.Break) else "continue"
     return True
 
 
 def _raise(ip: Interp, node: ast.Raise) -> bool:
     if node.exc is not None:
         ip.eval(node.exc)
+    ip.stop = "leave"
     return True
 
 
