@@ -22,6 +22,7 @@ from .values import (
     UNKNOWN,
     Const,
     Device,
+    Ext,
     Guard,
     Map,
     Seq,
@@ -203,6 +204,8 @@ def _identity(left: Value, right: Value, positive: bool) -> Value:
 
 
 def _maybe_none(value: Value) -> bool:
+    if isinstance(value, Ext):  # `torch.version.cuda` is None where there is none
+        return True
     return isinstance(value, Tensor) and bool(value.flags & 128)
 
 

@@ -329,6 +329,9 @@ def truth(value: Value) -> bool | None:
         return bool(value.value)
     if isinstance(value, Guard):
         return value.truth
-    if isinstance(value, (Inst, Func, Class, Ext, Device)):
+    if isinstance(value, Inst) and value.cls is not None:
+        measured = value.cls.find("__bool__") or value.cls.find("__len__")
+        return None if measured else True
+    if isinstance(value, (Inst, Func, Class, Device)):
         return True
     return None
