@@ -84,7 +84,8 @@ class Interp:
         self.frame: Frame = None  # type: ignore[assignment]
         self.depth = 0  #: loops around, through calls
         self.stop = "leave"  #: how the last stopped block stopped: "leave", "break", "continue"
-        self.exits: list[list[dict[Any, Any]]] = []  #: of each loop: what broke off left behind
+        #: of each loop: where its body began, and the changes of the ways out of it
+        self.exits: list[tuple[int, list[Any]]] = []
         self.host_context = 0  #: inside a Dataset: all stays on the host
         self.ctx_ids: dict[tuple[int, int], int] = {}
         self.active: list[int] = []
@@ -255,28 +256,31 @@ class Interp:
                 self.trail.set(slots, key, value)
 
     def _weak(self, dead: list[Any]) -> None:
-        """Effects of branches that do not reach their end.
-
-        On objects they are kept, on the frame's names only behind the loop that was left.
-        """
+        """Branches that do not reach their end: effects on objects stay, names are dropped."""
         names = self.frame.vars
-        for kind, changes in dead:
-            if kind != "leave" and self.exits:
-                self.exits[-1].append({w: c for w, c in changes.items() if c[0] is names})
-            self._join_in({w: c for w, c in changes.items() if c[0] is not names})
-
-    def _join_in(self, changes: dict[Any, Any]) -> None:
-        for (_, key), (slots, new) in changes.items():
-            if new is not MISSING:
-                self.trail.set(slots, key, join_slot(self, key, slots.get(key, MISSING), new))
+        for _, changes in dead:
+            for (_, key), (slots, new) in changes.items():
+                if slots is not names and new is not MISSING:
+                    self.trail.set(slots, key, join_slot(self, key, slots.get(key, MISSING), new))
 
     def iteration(self, body: Any) -> bool:
-        """Run a loop body once, with what `break` and `continue` leave; False ends the loop."""
-        self.exits.append([])
-        stopped = body() and self.stop != "continue"
-        for changes in self.exits.pop():
-            self._join_in(changes)
-        return not stopped
+        """Run a loop body once and join all ways out of it; False when it ends the loop."""
+        mark = self.trail.open()
+        self.exits.append((mark, []))
+        stopped = body()
+        _, ways = self.exits.pop()
+        changes = self.trail.close(mark)
+        if not stopped or not ways:  # where all leave the function, what they did is kept
+            ways.append(changes)
+        self._merge(ways)
+        return not stopped or self.stop == "continue"
+
+    def leave_iteration(self, how: str) -> None:
+        """`break` or `continue`: the state here is one that the loop may leave behind."""
+        self.stop = how
+        if self.exits:
+            mark, ways = self.exits[-1]
+            ways.append(self.trail.changes(mark))
 
     def loop(self, body: Any) -> None:
         """Run a loop body, again when the first run changed what it starts from."""

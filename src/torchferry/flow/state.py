@@ -51,6 +51,12 @@ class Trail:
         self.marks += 1
         return len(self.log)
 
+    def changes(self, mark: int) -> dict[tuple[int, Any], tuple[dict[Any, Any], Any]]:
+        """What was changed since `mark`, as `close` gives it; nothing is undone."""
+        return {
+            (id(slots), key): (slots, slots.get(key, MISSING)) for slots, key, _ in self.log[mark:]
+        }
+
     def close(self, mark: int) -> dict[tuple[int, Any], tuple[dict[Any, Any], Any]]:
         """Undo all changes since `mark`; gives what they were: (id, key) -> (slots, new value)."""
         changes: dict[tuple[int, Any], tuple[dict[Any, Any], Any]] = {}

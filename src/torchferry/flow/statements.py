@@ -124,7 +124,7 @@ def _return(ip: Interp, node: ast.Return) -> bool:
 
 
 def _stop(ip: Interp, node: Any) -> bool:
-    ip.stop = "break" if isinstance(node, ast.Break) else "continue"
+    ip.leave_iteration("break" if isinstance(node, ast.Break) else "continue")
     return True
 
 
