@@ -14,9 +14,9 @@ from .builtin_calls import call_builtin
 from .classes import foreign_base, instantiate
 from .container_methods import call_container_method
 from .data_calls import call_data, call_object_method
+from .events import Event
 from .factories import make_legacy
 from .graph import HARD
-from .interp import Event
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module, needs_device
 from .operands import Operand

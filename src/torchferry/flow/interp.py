@@ -11,6 +11,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .events import Clash, Event
 from .graph import Graph
 from .join import join, join_slot, similar
 from .state import MISSING, Frame, Trail
@@ -34,34 +35,6 @@ class Unit:
         self.doc, self.name = doc, name
         self.tree = doc.tree
         self.frame: Frame
-
-
-class Clash:
-    """Two places that do not go together, seen as the source stands."""
-
-    __slots__ = ("exploring", "frame", "kind", "node", "op", "owner", "parties", "stack", "unit")
-
-    def __init__(self, kind: str, node: Any, unit: Unit, op: str, parties: list[Any]) -> None:
-        self.kind, self.node, self.unit, self.op, self.parties = kind, node, unit, op, parties
-        self.frame: Any = None  #: where it happens
-        self.stack: tuple[Any, ...] = ()  #: the calls around: (node, unit, calling frame)
-        self.owner: Any = None  #: the module whose place it is
-        self.exploring = False  #: in code that nothing in the file calls
-
-
-class Event(NamedTuple):
-    """One call, after it was followed: for rules that ask what a program does, in its order."""
-
-    func: Any
-    args: list[Any]
-    kwargs: dict[str, Any]
-    node: Any
-    frame: Any
-    depth: int
-    result: Any
-    graph_off: bool  #: inside no_grad or inference_mode
-    exploring: bool
-    stack: tuple[Any, ...]
 
 
 class Semantics(NamedTuple):

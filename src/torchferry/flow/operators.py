@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.torchapi.modules import PARAMETERLESS
 
+from .events import Clash
 from .graph import DEVICE_NODE, HARD, HOST_NODE, Birth
-from .interp import Clash
 from .join import UNSURE_TENSOR
 from .operands import Operand, tensors_in
 from .values import (

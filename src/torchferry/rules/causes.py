@@ -41,7 +41,7 @@ from .origins import (
 )
 
 if TYPE_CHECKING:
-    from torchferry.flow.interp import Clash
+    from torchferry.flow.events import Clash
 
 _RNN = frozenset("LSTM GRU RNN LSTMCell GRUCell RNNCell".split())
 _INDEX_OPS = frozenset(

@@ -13,7 +13,8 @@ from torchferry.flow.values import Ext, Func, Method, Seq, Tensor, Why
 
 if TYPE_CHECKING:
     from torchferry.core.span import Location
-    from torchferry.flow.interp import Event, Interp
+    from torchferry.flow.events import Event
+    from torchferry.flow.interp import Interp
     from torchferry.source.document import Document
 
 _ACCELERATOR = re.compile(r"cuda|^mps$|\bmps\b|\bxpu\b|accelerator")

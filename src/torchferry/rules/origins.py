@@ -10,7 +10,7 @@ from torchferry.flow.values import ACCEL, CPU, PARAM, Tensor, Why
 from .context import Context, tensors_of
 
 if TYPE_CHECKING:
-    from torchferry.flow.interp import Clash
+    from torchferry.flow.events import Clash
 
 RANDOM = frozenset("rand randn randint randperm normal bernoulli multinomial".split())
 _HOST_TEXTS = ("made on the CPU here", "made from host memory here")
