@@ -20,14 +20,14 @@ from ..migration.test_fixtures import check_promises
 from ..migration.test_running import without_numbers
 from . import SHAPES, Shape
 
-STEP = int(os.environ.get("TORCHFERRY_TEST_STEP", "20"))
+STEP = int(os.environ.get("TORCHFERRY_TEST_STEP", "24"))
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 FIXTURES = [fixture for fixture in load() if not fixture.not_yet]
 
 
 def turn(number: int) -> list[Fixture]:
     """The fixtures that the shape with this number meets."""
-    return FIXTURES[number * 5 % STEP :: STEP]
+    return FIXTURES[number * 7 % STEP :: STEP]
 
 
 PAIRS = [
@@ -68,6 +68,12 @@ def check_meaning(result: Migration, fixture: Fixture) -> None:
         lines, account = printed_on_gpu(result.after)
         assert without_numbers(lines) == without_numbers(before)
         assert account.gpu_operators
+
+
+def test_each_fixture_has_its_turn() -> None:
+    assert {f.name for number in range(len(SHAPES)) for f in turn(number)} == {
+        f.name for f in FIXTURES
+    }
 
 
 def test_each_shape_finds_fixtures() -> None:
