@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _MISSING: Any = object()
@@ -30,6 +30,7 @@ class Patcher:
             self._copies[id(original)] = (original, value)
         self._undo.append((owner, name, own))
         self._name_for_scripts(own, value)
+        _keep_attributes(own, value)
         setattr(owner, name, value)
 
     def _name_for_scripts(self, original: Any, value: Any) -> None:
@@ -75,6 +76,13 @@ class Patcher:
         self._copies.clear()
         while self._callbacks:
             self._callbacks.pop()()
+
+
+def _keep_attributes(original: Any, value: Any) -> None:
+    """What torch hangs on a function, and reads there (`__wrapped__`), is on the stand-in too."""
+    if isinstance(original, FunctionType) and isinstance(value, FunctionType):
+        for name, kept in vars(original).items():
+            vars(value).setdefault(name, kept)
 
 
 def _script_table() -> dict[int, Any]:

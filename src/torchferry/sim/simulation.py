@@ -31,6 +31,7 @@ from torchferry.sim.cuda import (
     accelerator,
     comm,
     driver,
+    driver_only,
     nvtx,
     refused,
     seeds,
@@ -67,6 +68,7 @@ _INSTALLERS = (
     loading,
     threads,
     shortcut,
+    driver_only,
 )
 _lock = threading.RLock()
 _patcher = Patcher()

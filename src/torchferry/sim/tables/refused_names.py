@@ -21,6 +21,8 @@ REFUSED: dict[str, str] = {
     "torch.cuda.CUDAGraph": _GRAPHS,
     "torch.cuda.graph": _GRAPHS,
     "torch.cuda.graph_pool_handle": _GRAPHS,
+    "torch.cuda.export_dot": _GRAPHS,
+    "torch.cuda.export_graph_data": _GRAPHS,
     "torch.cuda.make_graphed_callables": _GRAPHS,
     "torch.accelerator.Graph": _GRAPHS,
     "torch.cuda.CUDAPluggableAllocator": _ALLOCATOR,
