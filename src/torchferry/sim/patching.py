@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -64,18 +65,33 @@ class Patcher:
                 if pair is not None and pair[0] is value:
                     names[name] = pair[1]
 
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Have every original name back for a while."""
+        held = [(owner, name, vars(owner)[name]) for owner, name, _ in self._undo]
+        for owner, name, own in reversed(self._undo):
+            _restore(owner, name, own)
+        try:
+            yield
+        finally:
+            for owner, name, value in held:
+                setattr(owner, name, value)
+
     def undo(self) -> None:
         """Restore every name, last set first."""
         self._restore_copies()
         while self._undo:
-            owner, name, own = self._undo.pop()
-            if own is _MISSING:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, own)
+            _restore(*self._undo.pop())
         self._copies.clear()
         while self._callbacks:
             self._callbacks.pop()()
+
+
+def _restore(owner: Any, name: str, own: Any) -> None:
+    if own is _MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, own)
 
 
 def _keep_attributes(original: Any, value: Any) -> None:

@@ -17,6 +17,8 @@ from torchferry.sim import (
     compiling,
     composites,
     constructors,
+    device_type,
+    dynamo_import,
     grouping,
     legacy_types,
     loading,
@@ -47,6 +49,7 @@ OLDEST, NEWEST = (2, 6), (2, 14)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _INSTALLERS = (
+    device_type,
     storage_methods,
     tensor_methods,
     legacy_types,
@@ -69,6 +72,7 @@ _INSTALLERS = (
     threads,
     shortcut,
     driver_only,
+    dynamo_import,
 )
 _lock = threading.RLock()
 _patcher = Patcher()
@@ -159,6 +163,8 @@ def restore_default_device(device: Any) -> None:
     """Take back what the program set as default device."""
     if saved_default_device() != device:
         torch.set_default_device(device)
+        if device is None and hasattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context"):
+            del torch._GLOBAL_DEVICE_CONTEXT.device_context  # as before; torch 2.6 trips over None
 
 
 def _install() -> None:

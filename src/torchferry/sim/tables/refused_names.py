@@ -27,6 +27,7 @@ REFUSED: dict[str, str] = {
     "torch.accelerator.Graph": _GRAPHS,
     "torch.cuda.CUDAPluggableAllocator": _ALLOCATOR,
     "torch.cuda.MemPool": _ALLOCATOR,
+    "torch.cuda.MemPoolContext": _ALLOCATOR,  # torch 2.6
     "torch.cuda.caching_allocator_alloc": _ALLOCATOR,
     "torch.cuda.caching_allocator_delete": _ALLOCATOR,
     "torch.cuda.change_current_allocator": _ALLOCATOR,
