@@ -180,6 +180,17 @@ def set_stream(stream: Any) -> None:
         _current[stream.device_index] = stream
 
 
+def _set_by_number(stream_id: int, device_index: int, device_type: int = 1) -> None:
+    """`torch._C._cuda_setStream`: makes the GPU of the stream current too."""
+    state.current().current_device = device_index
+    set_stream(Stream(stream_id=stream_id, device_index=device_index))
+
+
+def _numbers(stream: Stream) -> tuple[int, int, int]:
+    """What `torch._C` knows a stream by."""
+    return (stream.stream_id, stream.device_index, stream.device_type)
+
+
 def _index(device: Any) -> int:
     session = state.current()
     if device is None:
@@ -222,6 +233,9 @@ def install(patcher: Patcher) -> None:
         ("set_stream", set_stream),
     ):
         patcher.set(cuda, name, value, copies=True)
+    patcher.set(torch._C, "_cuda_setStream", _set_by_number)
+    patcher.set(torch._C, "_cuda_getCurrentStream", lambda index: _numbers(current_stream(index)))
+    patcher.set(torch._C, "_cuda_getDefaultStream", lambda index: _numbers(default_stream(index)))
     patcher.set(cuda.streams, "Stream", Stream)
     patcher.set(cuda.streams, "Event", Event)
     for name, value in (("Stream", Stream), ("Event", Event)):
