@@ -32,9 +32,11 @@ def raise_device_error(
     try:
         report = _report(kind, message, operator, tensors, frame)
         exception.__torchferry__ = report  # type: ignore[attr-defined]
+        raise exception
     finally:
-        del frame
-    raise exception
+        # Else this frame, which the exception's traceback holds, would hold the exception: the
+        # tensors of the failed program would live until the next garbage collection.
+        del frame, exception
 
 
 def _report(

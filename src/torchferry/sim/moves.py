@@ -42,6 +42,10 @@ class _Move(torch.autograd.Function):
         return move(tangents[0], ctx.away)
 
 
+# As CUDA names the node of a move: `grad_fn=<ToCopyBackward0>`.
+_Move._backward_cls.__name__ = _Move._backward_cls.__qualname__ = "ToCopyBackward0"
+
+
 def move(
     tensor: torch.Tensor,
     device: int,
