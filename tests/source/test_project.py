@@ -47,7 +47,8 @@ def test_the_names_that_a_source_imports() -> None:
         (".blocks", "net/layers.py", "net/blocks.py"),
         ("utils", "net/layers.py", "utils.py"),  # from a folder above
         ("nothing", "main.py", None),
-        ("random", "main.py", None),  # the standard library's, whatever lies beside
+        ("random", "main.py", "random.py"),  # the script's folder comes first, as for Python
+        ("random", "net/layers.py", None),  # ... and not for a module of a package
         ("torch", "main.py", None),
     ],
 )
@@ -70,7 +71,8 @@ def test_find_looks_where_the_program_puts_its_path(tmp_path: Path) -> None:
 def test_a_program_is_what_its_script_imports(folder: Path) -> None:
     found = program_of(document(folder / "main.py"))
     names = {Path(d.path).relative_to(folder).as_posix() for d in found}
-    assert names == {"main.py", "utils.py", "net/__init__.py", "net/layers.py", "net/blocks.py"}
+    named = {"main.py", "utils.py", "net/__init__.py", "net/layers.py", "net/blocks.py"}
+    assert names == named | {"random.py"}
 
 
 def test_files_that_import_each_other_are_one_group(folder: Path) -> None:

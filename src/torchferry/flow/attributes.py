@@ -11,6 +11,7 @@ from torchferry.torchapi.tensor_names import METHODS
 from .classes import has_external_base
 from .data_calls import dataset_attribute
 from .graph import HARD
+from .imports import attribute_of_folder, attribute_of_module
 from .join import Choice, join
 from .module_calls import module_attribute
 from .module_tree import adopt
@@ -34,6 +35,7 @@ from .values import (
     HostObject,
     Inst,
     Kept,
+    LocalFolder,
     LocalModule,
     Map,
     Method,
@@ -87,24 +89,11 @@ def attribute_of(ip: Interp, base: Value, attr: str, node: Any) -> Value:
     if kind is Device:
         return base if attr == "type" else HOST
     if kind is LocalModule:
-        return _of_local_module(ip, base, attr)  # type: ignore[arg-type]
+        return attribute_of_module(ip, base, attr)  # type: ignore[arg-type]
+    if kind is LocalFolder:
+        return attribute_of_folder(ip, base, attr)  # type: ignore[arg-type]
     if kind in (Seq, Map, Const) or base is HOST or kind is TypeName:
         return Method(base, attr, node)
-    return UNKNOWN
-
-
-def _of_local_module(ip: Interp, module: LocalModule, attr: str) -> Value:
-    value = module.unit.frame.vars.get(attr)
-    if value is not None:
-        return value  # type: ignore[no-any-return]
-    if module.unit.doc.path.endswith("__init__.py"):
-        caller, ip.frame = ip.frame, module.unit.frame
-        try:
-            inner = ip.local_module("." + attr)
-        finally:
-            ip.frame = caller
-        if inner is not None:
-            return LocalModule(inner)
     return UNKNOWN
 
 

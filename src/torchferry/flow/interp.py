@@ -13,9 +13,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .events import Clash, Event
 from .graph import Graph
+from .imports import arrive
 from .join import join, join_slot, similar
 from .state import MISSING, Frame, Trail
-from .values import NONE, UNKNOWN, Bound, Class, Const, Ext, Func, Inst, Seq, Tensor, Value
+from .values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    Deferred,
+    Ext,
+    Func,
+    Inst,
+    Seq,
+    Tensor,
+    Value,
+)
 
 if TYPE_CHECKING:
     from torchferry.source.document import Document
@@ -23,7 +37,6 @@ if TYPE_CHECKING:
 
 WEIGHTS = (1, 8, 64, 256)  #: cost factor by loop depth
 MAX_CALL_DEPTH = 30
-MAX_NEIGHBOUR_LINES = 2000  #: of imported files that are not to be changed
 
 
 class Unit:
@@ -92,6 +105,8 @@ class Interp:
         self.project: Project | None = None  #: where imports of the project's own files are found
         self.units: dict[int, Unit] = {}  #: id(document) -> its unit
         self.neighbour_lines = 0
+        self.unfollowed: dict[int, tuple[Document, str]] = {}  #: imported, not run, and why
+        self.lost_imports: list[tuple[Any, Unit, str]] = []  #: of the project, and not there
         #: the reading twin of an augmented target, one a target: its identity is a key
         self.loads: dict[int, Any] = {}
         self.editable: set[int] = set()  #: id of the documents that may be changed
@@ -149,6 +164,8 @@ class Interp:
         while frame is not None:
             value = frame.vars.get(name)
             if value is not None:
+                if type(value) is Deferred:
+                    return arrive(self, value)
                 return value  # type: ignore[no-any-return]
             frame = frame.parent
         if name in BUILTINS:
@@ -162,21 +179,6 @@ class Interp:
         if name in frame.outer:
             frame = frame.outer[name]
         self.trail.set(frame.vars, name, value)
-
-    def local_module(self, name: str) -> Unit | None:
-        """The unit of a module of the project, run when it is first imported; None for others."""
-        if self.project is None:
-            return None
-        doc = self.project.find(name, self.frame.unit.doc.path)
-        if doc is None:
-            return None
-        unit = self.units.get(id(doc))
-        if unit is None and id(doc) not in self.editable:
-            # a neighbour is read to know what it offers; a whole library is not
-            self.neighbour_lines += doc.text.count("\n")
-            if self.neighbour_lines > MAX_NEIGHBOUR_LINES or "torch" not in doc.text:
-                return None
-        return self.run_unit(doc, name.lstrip(".") or "package") if unit is None else unit
 
     def run_unit(self, doc: Document, name: str) -> Unit:
         """Run a document's top level in a frame of its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .imports import arrive
 from .state import MISSING
 from .values import (
     ARRAY,
@@ -13,6 +14,7 @@ from .values import (
     Bound,
     Class,
     Const,
+    Deferred,
     Device,
     Ext,
     Func,
@@ -73,7 +75,13 @@ def join(ip: Interp, a: Any, b: Any) -> Any:
         return _choice(a, b)
     if a is ARRAY and b is ARRAY:
         return ARRAY
+    if ta is Deferred or tb is Deferred:
+        return join(ip, _arrived(ip, a), _arrived(ip, b))
     return UNKNOWN
+
+
+def _arrived(ip: Interp, value: Any) -> Any:
+    return arrive(ip, value) if type(value) is Deferred else value
 
 
 def _unsure(tensor: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .binding import assign
 from .classes import define_class, define_function
 from .container_methods import extend_sequence
+from .imports import exec_import, exec_import_from
 from .loops import for_loop, while_loop
-from .names import canonical, star_names
 from .operands import used
 from .operators import meet, named, written
 from .subscripts import set_item_operator
@@ -22,7 +22,6 @@ from .values import (
     Const,
     Device,
     Ext,
-    LocalModule,
     Seq,
     Tensor,
     truth,
@@ -206,50 +205,6 @@ def _try(ip: Interp, node: Any) -> bool:
     return all_stop
 
 
-def _import(ip: Interp, node: ast.Import) -> bool:
-    for alias in node.names:
-        name = alias.name if alias.asname else alias.name.split(".")[0]
-        unit = ip.local_module(alias.name)
-        if unit is not None and name != alias.name:
-            unit = ip.local_module(name)
-        ip.store(alias.asname or name, Ext(name) if unit is None else LocalModule(unit))
-    return False
-
-
-def _import_from(ip: Interp, node: ast.ImportFrom) -> bool:
-    module = ("." * node.level) + (node.module or "")
-    unit = ip.local_module(module)
-    if unit is not None or node.level:
-        _from_local(ip, node, module, unit)
-        return False
-    for alias in node.names:
-        if alias.name == "*":
-            for name in star_names(module):
-                ip.store(name, canonical(f"{module}.{name}"))
-            continue
-        ip.store(alias.asname or alias.name, canonical(f"{module}.{alias.name}"))
-    return False
-
-
-def _from_local(ip: Interp, node: ast.ImportFrom, module: str, unit: Any) -> None:
-    """`from utils import f`, where utils is a file of the project."""
-    names = {} if unit is None else unit.frame.vars
-    for alias in node.names:
-        if alias.name == "*":
-            for name, value in list(names.items()):
-                if not name.startswith("_"):
-                    ip.store(name, value)
-            continue
-        value = names.get(alias.name)
-        if value is None:
-            inner = ip.local_module(module + ("" if module.endswith(".") else ".") + alias.name)
-            value = UNKNOWN if inner is None else LocalModule(inner)
-        bound = alias.asname or alias.name
-        if isinstance(value, Device):
-            ip.device_names.append((None, bound, node, value.bits))
-        ip.store(bound, value)
-
-
 def _function(ip: Interp, node: Any) -> bool:
     ip.store(node.name, define_function(ip, node))
     return False
@@ -320,8 +275,8 @@ EXEC: dict[type, Any] = {
     ast.With: _with,
     ast.AsyncWith: _with,
     ast.Try: _try,
-    ast.Import: _import,
-    ast.ImportFrom: _import_from,
+    ast.Import: exec_import,
+    ast.ImportFrom: exec_import_from,
     ast.FunctionDef: _function,
     ast.AsyncFunctionDef: _function,
     ast.ClassDef: _class,

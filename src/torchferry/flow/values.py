@@ -141,6 +141,8 @@ SCALAR, LEAF, PARAM, BUFFER, BATCHED, NOGRAD, SPARSE = 1, 2, 4, 8, 16, 32, 64
 #: double precision for certain, made by `.expand()` (elements share memory)
 COMPUTED, MODEL, GRAPH, INTEGER, DOUBLE, EXPANDED = 256, 512, 1024, 2048, 4096, 8192
 CHECKED = MODEL | GRAPH | INTEGER | DOUBLE
+#: made of a value that nothing is known of: it may hold one number, and then joins GPU tensors
+MAYBE_NUMBER = 16384
 
 
 class Batch(Value):
@@ -242,6 +244,28 @@ class LocalModule(Value):
 
     def __init__(self, unit: Any) -> None:
         self.unit = unit
+
+
+class LocalFolder(Value):
+    """A folder of the project without `__init__.py`, by its name as `unit` imports it."""
+
+    __slots__ = ("name", "unit")
+
+    def __init__(self, unit: Any, name: str) -> None:
+        self.unit, self.name = unit, name
+
+
+class Deferred(Value):
+    """What an import of the project's own files will bring, once it is looked up.
+
+    name: of what is imported from the module; "" for the module itself.
+    """
+
+    __slots__ = ("module", "name", "node", "unit", "value")
+
+    def __init__(self, unit: Any, module: str, name: str, node: Any) -> None:
+        self.unit, self.module, self.name, self.node = unit, module, name, node
+        self.value: Value | None = None
 
 
 class Super(Value):
