@@ -46,8 +46,8 @@ MAX_FUNCTION = 60
 #: Longer than the limits, each with its reason.
 LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS = {
-    "sim/mode.py:_computing_runner": "the closure of the hot path: its locals are its speed",
-    "sim/mode.py:run": "the hot path of every simulated operator: each call has its price",
+    "sim/computing.py:runner": "the closure of the hot path: its locals are its speed",
+    "sim/computing.py:run": "the hot path of every simulated operator: each call has its price",
 }
 
 

@@ -2,62 +2,104 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, FrameType
+from typing import TypeAlias
 
 from torchferry.sim.memory import Memory
-from torchferry.sim.places import place_of, user_frame
+from torchferry.sim.places import called_directly, user_frame
+from torchferry.sim.sites import Site
 from torchferry.sim.tables.families import MAKING
-from torchferry.sim.tags import CPU, LOADING, device_named
-from torchferry.trace import (
-    Account,
-    Event,
-    Header,
-    HostWait,
-    MemoryPeak,
-    Move,
-    OperatorCount,
-)
+from torchferry.sim.tags import LOADING
+from torchferry.sim.tracing import direction, events_of
+from torchferry.trace import Account, Event, Header
 
 #: Waits that the program asks for: `set_sync_debug_mode` says nothing of them.
 EXPLICIT_WAITS = frozenset({"synchronize", "stream.synchronize", "event.synchronize"})
 
 
-class Counter:
-    """Sums of a session. Keys hold the user's instruction, so memory is bounded by the source."""
+#: More sites than this are no source a person wrote but code made at run time: the further ones
+#: are counted together, without a place.
+MAX_SITES = 50_000
 
-    def __init__(self, memory: Memory) -> None:
+#: (source, target, pinned, non_blocking, code, instruction, where the tensor was made)
+MoveKey: TypeAlias = "tuple[int, int, bool, bool, int, int, Site | None]"
+
+
+class Counter:
+    """Sums of a session. Keys hold the user's instruction, so memory is bounded by the source.
+
+    tracing: by place; else only the sums are right, and no place is looked for.
+    """
+
+    def __init__(self, memory: Memory, tracing: bool = True) -> None:
         self.memory = memory
-        self.by_place = True
-        self.operators: dict[tuple[str, int, int, int], list[int]] = {}
+        self.tracing = tracing
+        self.sites: dict[tuple[str, int, int, int], Site] = {}
         self.codes: dict[int, CodeType] = {}
-        self.moves: dict[tuple[int, int, bool, bool, int, int], list[int]] = {}
+        self.moves: dict[MoveKey, list[int]] = {}
         self.waits: dict[tuple[str, int, int], int] = {}
         self.paused = 0
         self.loading = 0  #: batches that are being fetched
         self.sync_debug: int = 0  #: torch.cuda.set_sync_debug_mode: 0 silent, 1 warns, 2 raises
 
-    def operator(
-        self, name: str, device: int, code: CodeType | None, lasti: int, nbytes: int
-    ) -> None:
-        """Count an operator (the hot path of mode.py does the same inline)."""
-        key = (name, device, id(code), lasti)
-        entry = self.operators.get(key)
-        if entry is None:
-            if code is not None:
-                self.codes[id(code)] = code
-            self.operators[key] = [1, nbytes]
-        else:
-            entry[0] += 1
-            entry[1] += nbytes
+    def site(
+        self,
+        name: str,
+        device: int,
+        code: CodeType | None,
+        lasti: int,
+        start: FrameType | None = None,
+    ) -> Site:
+        """The site of the operator overload `name` at an instruction, on `device`.
 
-    def move(self, source: int, target: int, nbytes: int, pinned: bool, non_blocking: bool) -> None:
-        """Count a copy of `nbytes` bytes from `source` to `target` (device numbers)."""
+        start: frame that called the operator; a line that does so itself can name the result.
+        """
+        side = LOADING if device < 0 and self.loading else device
+        if not self.tracing or len(self.sites) >= MAX_SITES:
+            code, lasti = None, 0
+        key = (name, side, id(code), lasti)
+        site = self.sites.get(key)
+        if site is None:
+            card = self.memory.unsettled[device] if device >= 0 else None
+            operator = name.partition(".")[0]
+            site = self.sites[key] = Site(name, operator, device, side, code, lasti, card)
+            site.direct = start is not None and called_directly(start, code)
+            if card is not None:
+                card.sites.append(site)
+        return site
+
+    def site_here(self, name: str, device: int, depth: int) -> Site:
+        """The site of `name` at the user's line, looked for `depth` frames above the caller."""
+        frame = user_frame(depth + 2) if self.tracing else None
+        if frame is None:
+            return self.site(name, device, None, 0)
+        return self.site(name, device, frame.f_code, frame.f_lasti, sys._getframe(depth + 1))
+
+    @property
+    def operators(self) -> dict[tuple[str, int, int, int], list[int]]:
+        """Calls and bytes of (operator, device number, code, instruction)."""
+        return {key: [s.count, s.nbytes] for key, s in self.sites.items() if s.count}
+
+    def move(
+        self,
+        source: int,
+        target: int,
+        nbytes: int,
+        pinned: bool,
+        non_blocking: bool,
+        origin: Site | None = None,
+    ) -> None:
+        """Count a copy of `nbytes` bytes from `source` to `target` (device numbers).
+
+        origin: where the tensor was made.
+        """
         if self.paused:
             return
-        code, lasti = self._here()
-        entry = self.moves.setdefault((source, target, pinned, non_blocking, code, lasti), [0, 0])
+        key = (source, target, pinned, non_blocking, *self._here(), origin)
+        entry = self.moves.setdefault(key, [0, 0])
         entry[0] += 1
         entry[1] += nbytes
 
@@ -78,8 +120,8 @@ class Counter:
         warnings.warn(message, stacklevel=4)
 
     def _here(self) -> tuple[int, int]:
-        frame = user_frame(3)
-        if frame is None:
+        frame = user_frame(3) if self.tracing else None
+        if frame is None or len(self.codes) >= MAX_SITES:
             return 0, 0
         code = frame.f_code
         self.codes[id(code)] = code
@@ -90,14 +132,14 @@ class Counter:
         gpu = [0, 0]
         host = [0, 0]
         loading = 0
-        for (name, device, _, _), (count, nbytes) in self.operators.items():
-            if device == LOADING:
-                loading += nbytes
+        for site in self.sites.values():
+            if site.side == LOADING:
+                loading += site.nbytes if site.count else 0
                 continue
-            side = host if device < 0 else gpu
-            side[0] += count
-            if name.partition(".")[0] not in MAKING:
-                side[1] += nbytes
+            side = host if site.device < 0 else gpu
+            side[0] += site.count
+            if site.count and site.operator not in MAKING:
+                side[1] += site.nbytes
         copies = {"h2d": [0, 0], "d2h": [0, 0], "d2d": [0, 0]}
         for (source, target, *_), (count, nbytes) in self.moves.items():
             entry = copies[direction(source, target)]
@@ -116,35 +158,9 @@ class Counter:
             d2d_copies=copies["d2d"][0],
             d2d_bytes=copies["d2d"][1],
             host_waits=sum(self.waits.values()),
-            peak_memory=max(card.peak for card in self.memory.cards),
+            peak_memory=max(card.top for card in self.memory.cards),
         )
 
     def events(self, header: Header) -> Iterator[Event]:
         """Everything counted, as events of the trace."""
-        yield header
-        for (operator, device, code, lasti), (count, nbytes) in self.operators.items():
-            place = place_of(self.codes.get(code), lasti)
-            yield OperatorCount(operator, str(device_named(device)), count, nbytes, place)
-        for (source, target, pinned, lazy, code, lasti), (count, nbytes) in self.moves.items():
-            yield Move(
-                direction=direction(source, target),
-                nbytes=nbytes,
-                place=place_of(self.codes.get(code), lasti),
-                source=str(device_named(source)),
-                target=str(device_named(target)),
-                pinned=pinned,
-                non_blocking=lazy,
-                count=count,
-            )
-        for (what, code, lasti), count in self.waits.items():
-            yield HostWait(what, place_of(self.codes.get(code), lasti), count)
-        for index, card in enumerate(self.memory.cards):
-            reserved = max(card.reserved_peak, card.peak)
-            yield MemoryPeak(f"cuda:{index}", card.peak, reserved)
-
-
-def direction(source: int, target: int) -> str:
-    """h2d, d2h or d2d."""
-    if source <= CPU:
-        return "h2d"
-    return "d2h" if target <= CPU else "d2d"
+        yield from events_of(self, header)

@@ -13,8 +13,18 @@ from torchferry.sim import checks, failures
 from torchferry.sim.befores import lookup, random_call
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.operators import Operator
-from torchferry.sim.places import user_frame
-from torchferry.sim.tags import CPU, FLOATING, History, device_number, tag_of, tag_results
+from torchferry.sim.places import internal_files
+from torchferry.sim.tags import (
+    CPU,
+    FLOATING,
+    History,
+    HostTag,
+    device_number,
+    pin,
+    set_tag,
+    tag_of,
+    tag_results,
+)
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
@@ -30,9 +40,9 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     another (CPU) tensor does not: then the device is not the user's wish. It follows the tensor
     arguments, else it floats until the tensor meets another.
     """
-    call, short, memory = random_call(session, operator), operator.short, session.memory
-    before, count = lookup(operator), session.counter.operator
-
+    call, memory, before = random_call(session, operator), session.memory, lookup(operator)
+    name, short, site_of = operator.name, operator.short, session.counter.site
+    tracing, getframe, internal = session.counter.tracing, sys._getframe, internal_files
     call_directly = operator.func._op
     arguments = any(a.type.kind() in _TENSOR_KINDS for a in operator.func._schema.arguments)
 
@@ -46,7 +56,9 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
         elif kind == "cpu" and "pin_memory" in kwargs:
             device = CPU
         elif arguments and _has_tensor(args):
-            device = checks.settle(session, operator, args, kwargs)
+            device = _only_device(args)
+            if device == FLOATING:
+                device = checks.settle(session, operator, args, kwargs)
         elif "pin_memory" in kwargs:
             device = CPU
         else:
@@ -61,19 +73,22 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             out = call(*args, **kwargs)
         except (RuntimeError, IndexError) as error:
             out = failures.recover(session, operator, device, args, kwargs, error)
-        frame = user_frame(2)
-        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
+        frame = getframe(2)
+        if tracing:
+            while internal[frame.f_code.co_filename] and frame.f_back is not None:
+                frame = frame.f_back
+        site = site_of(name, device, frame.f_code, frame.f_lasti, getframe(2))
         try:
-            nbytes = tag_results(out, device, short, code, lasti, memory)
+            site.nbytes += tag_results(out, site, memory)
         except OutOfMemory as full:
-            session.out_of_memory(full, operator.name)
-        if pinned or device == FLOATING:
-            tag = tag_of(out)
-            if pinned and tag is not None:
-                tag.pin()
-            elif tag is not None and tag.device == FLOATING:
-                tag.history = History(hint=_device_in_sight(sys._getframe(2)))
-        count(operator.name, device, code, lasti, nbytes)
+            session.out_of_memory(full, name)
+        site.count += 1
+        if pinned:
+            pin(out)
+        elif device == FLOATING and tag_of(out) is site:  # else it was made before
+            hint = _device_in_sight(getframe(2))
+            if hint != CPU:
+                set_tag(out, HostTag(FLOATING, site, History(hint=hint)))
         return out
 
     return run
@@ -88,6 +103,14 @@ def _device_in_sight(frame: FrameType) -> int:
                 found.add(device_number(item))
     found.discard(FLOATING)
     return found.pop() if len(found) == 1 else CPU
+
+
+def _only_device(args: tuple[Any, ...]) -> int:
+    """Device of the first argument where it is the only tensor, else FLOATING."""
+    for arg in args[1:]:
+        if arg.__class__ is list or isinstance(arg, torch.Tensor):
+            return FLOATING
+    return device_number(args[0]) if isinstance(args[0], torch.Tensor) else FLOATING
 
 
 def _has_tensor(args: tuple[Any, ...]) -> bool:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from torchferry.sim.sites import Site
+    from torchferry.sim.tags import DeviceTag
 
 SMALL_SEGMENT = 2 << 20
 LARGE_SEGMENT = 20 << 20
@@ -26,35 +31,117 @@ def parse_size(size: int | str) -> int:
     return int(float(match[1]) * _UNITS[match[2]])
 
 
+#: Samples of the memory over time: at most twice so many a card.
+SAMPLES = 256
+
+
+class Sample(NamedTuple):
+    """Memory in use. `births`: tensors made until then; `peak`: most since the sample before."""
+
+    seconds: float
+    births: int
+    allocated: int
+    peak: int
+
+
 @dataclass
 class CardMemory:
-    """Bytes and blocks of one card.
+    """Bytes of one card.
 
-    `threshold`: what `allocated` may grow to without a closer look: the peak, or the limit where
-    that is lower.
+    threshold: what `allocated` may grow to without a closer look: the most since the last sample,
+    or the limit where that is lower. peak: since `reset_peaks`; top: of the whole session. freed:
+    tensors that are gone. holders: who held how many bytes at the top (or within 2% of it).
     """
 
     index: int
     limit: int
     allocated: int = 0
-    blocks: int = 0
+    freed: int = 0
     threshold: int = 0
     peak: int = 0
+    top: int = 0
     reserved: int = 0
     reserved_peak: int = 0
+    reserved_top: int = 0
     ooms: int = 0
     fraction: float = 1.0
+    sites: list[Site] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    holders: list[tuple[Site, int]] = field(default_factory=list)
+    since: float = field(default_factory=time.perf_counter)
+    _at_new_top: bool = False
+    _holders_at: int = 0
+    _recent_peak: int = 0
+    _stride: int = 1
+    _next_sample: int = 1
+
+    @property
+    def births(self) -> int:
+        """Tensors made on the card so far."""
+        return sum(site.births for site in self.sites)
+
+    def take(self, nbytes: int) -> None:
+        """Take memory for a tensor (the hot path of mode.py does the same inline)."""
+        now = self.allocated + ((nbytes + 511) & -512)
+        if now > self.threshold:
+            self.grow(now, nbytes)
+        self.allocated = now
+
+    def free(self, site: Site, nbytes: int) -> None:
+        """Give back what `take` took for a tensor that was born at `site`."""
+        if self._at_new_top:
+            self.keep_holders()
+        site.freed += nbytes
+        self.allocated -= (nbytes + 511) & -512
+        self.freed += 1
+        if self.freed >= self._next_sample:
+            self.sample()
 
     def grow(self, now: int, nbytes: int) -> None:
         """Look closer: `allocated` would become `now`. Raises OutOfMemory."""
         if now > self.limit:
             self.ooms += 1
             raise OutOfMemory(self.index, nbytes)
+        self.allocated = self.threshold = self._recent_peak = now
         self.peak = max(self.peak, now)
+        if now > self.top:
+            self.top = now
+            self._at_new_top = True
         if now > self.reserved:
             self.reserved = _segments(now)
             self.reserved_peak = max(self.reserved_peak, self.reserved)
-        self.threshold = min(self.peak, self.limit)
+            self.reserved_top = max(self.reserved_top, self.reserved)
+        self._next_sample -= 1
+        if self.freed >= self._next_sample:
+            self.sample()
+
+    def sample(self) -> None:
+        """Note the memory in use; thin the samples out where there are many."""
+        seconds = time.perf_counter() - self.since
+        self.samples.append(Sample(seconds, self.births, self.allocated, self._recent_peak))
+        self._recent_peak = self.allocated
+        self.threshold = min(self.allocated, self.limit)
+        if len(self.samples) >= 2 * SAMPLES:
+            pairs = zip(self.samples[::2], self.samples[1::2], strict=True)
+            self.samples = [b._replace(peak=max(a.peak, b.peak)) for a, b in pairs]
+            self._stride *= 2
+        self._next_sample = self.freed + self._stride
+
+    def keep_holders(self) -> None:
+        """Note who holds the memory now, at the top; not again for a top that is hardly higher."""
+        self._at_new_top = False
+        if self.top * 64 >= self._holders_at * 65:
+            self._holders_at = self.top
+            held = ((site, site.born_bytes - site.freed) for site in self.sites)
+            self.holders = [(site, nbytes) for site, nbytes in held if nbytes > 0]
+
+    def finish(self) -> None:
+        """Take the last look at the memory, for an account."""
+        if self._at_new_top:
+            self.keep_holders()
+        last = self.samples[-1] if self.samples else Sample(0.0, 0, 0, 0)
+        if last.births != self.births or last.allocated != self.allocated:
+            self.sample()
 
 
 class OutOfMemory(Exception):
@@ -67,18 +154,42 @@ class OutOfMemory(Exception):
 
 
 class Memory:
-    """Memory of all cards of a session. `total`: bytes of each card."""
+    """Memory of all cards of a session. `total`: bytes of each card.
+
+    A storage that dies puts its tag into `died` (a call of C code, unlike a `__del__`); what it
+    held is given back before anyone looks.
+    """
 
     def __init__(self, cards: int, total: int) -> None:
         self.total = total
-        self.cards = [CardMemory(index, total) for index in range(cards)]
+        self.died: list[DeviceTag] = []
+        #: Where `settle` may not have been called before.
+        self.unsettled = [CardMemory(index, total) for index in range(cards)]
+
+    @property
+    def cards(self) -> list[CardMemory]:
+        """The cards, as they are now."""
+        self.settle()
+        return self.unsettled
+
+    def settle(self) -> None:
+        """Give back what dead storages held."""
+        died = self.died
+        while died:
+            try:
+                tag = died.pop()
+            except IndexError:  # another thread was faster
+                return
+            card = tag.site.card
+            if card is not None:
+                card.free(tag.site, tag.nbytes)
 
     def set_fraction(self, device: int, fraction: float) -> None:
         """Let the program use `fraction` (0 to 1) of the card."""
         card = self.cards[device]
         card.fraction = fraction
         card.limit = int(self.total * fraction)
-        card.threshold = min(card.peak, card.limit)
+        card.threshold = min(card.threshold, card.limit)
 
     def release_cached(self) -> None:
         """Give back what is reserved but not in use (`torch.cuda.empty_cache`)."""
@@ -88,7 +199,8 @@ class Memory:
     def reset_peaks(self, device: int) -> None:
         """Start the peaks again from what is in use now."""
         card = self.cards[device]
-        card.peak = card.threshold = card.allocated
+        card.sample()
+        card.peak = card.allocated
         card.reserved_peak = card.reserved
 
     def stats(self, device: int) -> dict[str, Any]:
@@ -103,7 +215,8 @@ class Memory:
             return {"all": full, "small_pool": none, "large_pool": dict(full)}
 
         allocated = pools(card.allocated, card.peak)
-        blocks = pools(card.blocks, card.blocks)
+        in_use = card.births - card.freed
+        blocks = pools(in_use, in_use)
         reserved = pools(card.reserved, card.reserved_peak)
         segments = pools(card.reserved // LARGE_SEGMENT, card.reserved_peak // LARGE_SEGMENT)
         inactive = pools(max(card.reserved - card.allocated, 0), 0)

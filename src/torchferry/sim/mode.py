@@ -5,28 +5,22 @@ One runner per operator is prepared at its first call; operators.py says which k
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torchferry.sim import checks, factories, failures, operators
-from torchferry.sim.befores import lookup, random_call
-from torchferry.sim.memory import OutOfMemory
-from torchferry.sim.places import internal_files, is_internal, user_frame
+from torchferry.sim import checks, computing, factories, operators
 from torchferry.sim.shortcut import close_shortcut
 from torchferry.sim.tables import families
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
-    LOADING,
     NO_STORAGE,
-    DeviceTag,
-    HostTag,
     nbytes_of,
-    set_tag,
+    origin_of,
+    share_tag,
     storage_of,
     tag_of,
     tag_results,
@@ -39,8 +33,8 @@ Runner = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 Tensor = torch.Tensor
 _CPU_KERNEL = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 _detach: Any = torch._C.TensorBase.detach
-#: No tensor seen yet.
-_NONE = -3
+#: Types whose dispatch is PyTorch's own.
+_PLAIN = frozenset({Tensor, torch.nn.Parameter, torch.nn.Buffer})
 
 
 class SimulationMode(TorchDispatchMode):
@@ -75,7 +69,7 @@ def _dispatch(
             return func(*args, **(kwargs or {}))
         run = self._runners[id(func)] = _prepare(self.session, func)
         self._known.append(func)
-    if types and _has_own_dispatch(types):
+    if types and (len(types) > 1 or types[0] not in _PLAIN) and _has_own_dispatch(types):
         close_shortcut()
         return func(*args, **(kwargs or {}))
     return run(args, kwargs or {})
@@ -110,7 +104,7 @@ def _prepare(session: Session, func: Any) -> Runner:
         return _birth_runner(session, operator)
     if operator.kind is operators.Kind.COPY:
         return _copy_runner(session, operator)
-    return _computing_runner(session, operator)
+    return computing.runner(session, operator)
 
 
 def _unseen_runner(func: Any) -> Runner:
@@ -131,9 +125,8 @@ def _foreign_runner(session: Session, operator: operators.Operator) -> Runner:
         device = checks.first_device(args, kwargs)
         with session.mode:
             out = func.redispatch(_CPU_KERNEL, *args, **kwargs)
-        frame = user_frame(3)
-        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-        tag_results(out, device, operator.short, code, lasti, session.memory)
+        site = session.counter.site_here(operator.name, device, 2)
+        site.nbytes += tag_results(out, site, session.memory)
         return out
 
     return run
@@ -144,9 +137,7 @@ def _detach_runner(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0]
     out = _detach(tensor)
     if tensor.layout is not torch.strided:
-        tag = tag_of(tensor)
-        if tag is not None:
-            set_tag(out, tag)
+        share_tag(out, tensor)
     return out
 
 
@@ -177,9 +168,7 @@ def _view_runner(func: Any) -> Runner:
             try:
                 storage_of(out)
             except NO_STORAGE:
-                tag = tag_of(args[0])
-                if tag is not None:
-                    set_tag(out, tag)
+                share_tag(out, args[0])
         return out
 
     return run
@@ -200,7 +189,8 @@ def _copy_runner(session: Session, operator: operators.Operator) -> Runner:
         elif there != here and here != FLOATING and there != FLOATING:
             lazy = bool(args[2]) if len(args) > 2 else bool(kwargs.get("non_blocking", False))
             pinned = bool((origin is not None and origin.pinned) or (to is not None and to.pinned))
-            counter.move(here, there, nbytes_of(target), pinned, lazy)
+            made = None if origin is None else origin_of(origin)
+            counter.move(here, there, nbytes_of(target), pinned, lazy, made)
             if there <= CPU and not lazy:
                 counter.wait("copy to the host")
             checks.carry_gradient_home(session, source, here)
@@ -224,143 +214,14 @@ def _read_runner(session: Session, operator: operators.Operator) -> Runner:
 
 def _birth_runner(session: Session, operator: operators.Operator) -> Runner:
     """`lift_fresh`: data from Python becomes a tensor on the host. Not counted as computing."""
-    call = operator.func._op
+    call, name, counter = operator.func._op, operator.name, session.counter
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = call(*args, **kwargs)
         storage = storage_of(out)
         if storage._ferry is None:
-            frame = user_frame(3)
-            if frame is not None:
-                storage._ferry = HostTag(
-                    CPU, storage.nbytes(), operator.short, frame.f_code, frame.f_lasti
-                )
+            site = storage._ferry = counter.site_here(name, CPU, 1)
+            site.born(out, storage.nbytes())
         return out
 
     return run
-
-
-def _computing_runner(session: Session, operator: operators.Operator) -> Runner:
-    # The hot path: everything it needs is a local, and the walk to the user's frame is inlined.
-    call, name, short = random_call(session, operator), operator.name, operator.short
-    before, waits = lookup(operator), operator.waits
-    silent = not operator.func._schema.returns
-    on_host = families.HOST_RESULTS.get(short)
-    counter, memory, cards = session.counter, session.memory, session.memory.cards
-    counts, codes = counter.operators, counter.codes
-    files, getframe = internal_files, sys._getframe
-
-    def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        device = _NONE
-        try:
-            for arg in args:
-                if isinstance(arg, Tensor):
-                    tag = storage_of(arg)._ferry
-                    here = CPU if tag is None else tag.device
-                    if here != device:
-                        if device != _NONE:
-                            raise _Mixed
-                        device = here
-                elif arg.__class__ is list and arg:
-                    first = arg[0]
-                    if isinstance(first, Tensor):
-                        if device == _NONE:
-                            tag = storage_of(first)._ferry
-                            device = CPU if tag is None else tag.device
-                        for item in arg:
-                            tag = storage_of(item)._ferry
-                            if (CPU if tag is None else tag.device) != device:
-                                raise _Mixed
-                    elif first is None:
-                        raise _Mixed
-            if kwargs:
-                for arg in kwargs.values():
-                    if isinstance(arg, (Tensor, list)):
-                        raise _Mixed
-        except (_Mixed, *NO_STORAGE, TypeError):
-            device = checks.settle(session, operator, args, kwargs)
-        if before is not None:
-            args, kwargs = before(session, operator, args, kwargs, device)
-        try:
-            out = call(*args, **kwargs)
-        except (RuntimeError, IndexError) as error:
-            out = failures.recover(session, operator, device, args, kwargs, error)
-        if device == _NONE:
-            device = CPU
-        if silent:
-            out = None  # a binding returns its argument where the operator returns nothing
-        if on_host is not None:
-            _tag_on_host(out, on_host, short)
-        frame = getframe(2)
-        filename = frame.f_code.co_filename
-        while files[filename] if filename in files else is_internal(filename):
-            back = frame.f_back
-            if back is None:
-                break
-            frame = back
-            filename = frame.f_code.co_filename
-        code = frame.f_code
-        lasti = frame.f_lasti
-        try:
-            if out.__class__ is Tensor:
-                storage = storage_of(out)
-                if storage._ferry is None:
-                    nbytes = storage.nbytes()
-                    if device >= 0:
-                        storage._ferry = DeviceTag(
-                            device, nbytes, short, code, lasti, cards[device]
-                        )
-                    else:
-                        where = FLOATING if session.lenient else device
-                        storage._ferry = HostTag(where, nbytes, short, code, lasti)
-                else:
-                    nbytes = out.nbytes
-            elif out.__class__ is list or out.__class__ is tuple:
-                nbytes = 0
-                for item in out:
-                    if item.__class__ is Tensor:
-                        storage = storage_of(item)
-                        if storage._ferry is None:
-                            size = storage.nbytes()
-                            nbytes += size
-                            storage._ferry = (
-                                DeviceTag(device, size, short, code, lasti, cards[device])
-                                if device >= 0
-                                else HostTag(device, size, short, code, lasti)
-                            )
-                        else:
-                            nbytes += item.nbytes
-                    elif item is not None:
-                        nbytes += tag_results(item, device, short, code, lasti, memory)
-            elif out is None:
-                nbytes = 0
-            else:
-                nbytes = tag_results(out, device, short, code, lasti, memory)
-        except OutOfMemory as full:
-            session.out_of_memory(full, name)
-        except NO_STORAGE:
-            nbytes = tag_results(out, device, short, code, lasti, memory)
-        if device < 0 and counter.loading:
-            device = LOADING
-        key = (name, device, id(code), lasti)
-        entry = counts.get(key)
-        if entry is None:
-            codes[id(code)] = code
-            counts[key] = [1, nbytes]
-        else:
-            entry[0] += 1
-            entry[1] += nbytes
-        if waits and device >= 0:
-            counter.wait(short)
-        return out
-
-    return run
-
-
-def _tag_on_host(out: Any, positions: tuple[int, ...], operator: str) -> None:
-    for position in positions:
-        set_tag(out[position], HostTag(CPU, 0, operator, None, 0))
-
-
-class _Mixed(Exception):
-    """Tensors of an operator are on several devices, or not where the hot path looks."""

@@ -18,11 +18,13 @@ def _folder(path: str | None) -> str:
     return os.path.join(os.path.abspath(path or os.devnull), "")
 
 
+_OWN_FOLDER = _folder(os.path.dirname(torchferry.__file__))
+
 #: Folders whose frames are never the user's.
 _INTERNAL_FOLDERS = tuple(
     {
         _folder(os.path.dirname(torch.__file__)),
-        _folder(os.path.dirname(torchferry.__file__)),
+        _OWN_FOLDER,
         _folder(sysconfig.get_path("purelib")),
         _folder(sysconfig.get_path("platlib")),
         _folder(sysconfig.get_path("stdlib")),
@@ -30,22 +32,26 @@ _INTERNAL_FOLDERS = tuple(
     }
 )
 
+
+class _InternalFiles(dict[str, bool]):
+    """Finds out about a file when it is first asked for."""
+
+    def __missing__(self, filename: str) -> bool:
+        known = filename.startswith(("<frozen", "<__array_function__"))
+        if filename != "<string>":
+            known = known or os.path.abspath(filename).startswith(_INTERNAL_FOLDERS)
+            known = known or "site-packages" in filename or "dist-packages" in filename
+        self[filename] = known
+        return known
+
+
 #: File name of a code object -> True if it is not the user's.
-internal_files: dict[str, bool] = {}
+internal_files = _InternalFiles()
 
 
 def is_internal(filename: str) -> bool:
     """True for files of torch, torchferry, the standard library and installed packages."""
-    known = internal_files.get(filename)
-    if known is None:
-        known = filename.startswith(("<frozen", "<__array_function__", "<string>"))
-        known = known or os.path.abspath(filename).startswith(_INTERNAL_FOLDERS)
-        if "site-packages" in filename or "dist-packages" in filename:
-            known = True
-        if filename == "<string>":
-            known = False
-        internal_files[filename] = known
-    return known
+    return internal_files[filename]
 
 
 def user_frame(depth: int = 1) -> FrameType | None:
@@ -53,14 +59,20 @@ def user_frame(depth: int = 1) -> FrameType | None:
     frame: FrameType | None = sys._getframe(depth)
     last = frame
     while frame is not None:
-        name = frame.f_code.co_filename
-        known = internal_files.get(name)
-        if known is None:
-            known = is_internal(name)
-        if not known:
+        if not internal_files[frame.f_code.co_filename]:
             return frame
         last, frame = frame, frame.f_back
     return last
+
+
+def called_directly(start: FrameType, code: CodeType | None) -> bool:
+    """True where no other code than torchferry's runs between `start` and its caller in `code`."""
+    frame: FrameType | None = start
+    while frame is not None and frame.f_code is not code:
+        if not frame.f_code.co_filename.startswith(_OWN_FOLDER):
+            return False
+        frame = frame.f_back
+    return frame is not None
 
 
 def user_stack(frame: FrameType | None, limit: int = 20) -> tuple[Place, ...]:

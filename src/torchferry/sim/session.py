@@ -12,18 +12,17 @@ from torchferry.sim.account import Counter
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.memory import Memory, OutOfMemory, parse_size
 from torchferry.sim.mode import SimulationMode
-from torchferry.sim.places import user_frame
+from torchferry.sim.sites import Site
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
     LAZY,
-    History,
-    HostTag,
+    MoveNote,
+    Tag,
     nbytes_of,
-    new_tag,
-    set_tag,
-    storage_or_none,
+    origin_of,
     tag_of,
+    tag_tensor,
 )
 from torchferry.trace import Account, Event, Header
 
@@ -47,11 +46,10 @@ class Session:
         self.gpus: int = gpus
         self.name = name
         self.capability = capability
-        self.tracing = trace
         self.device_rng = rng == "device"
         self.total_memory = parse_size(memory)
         self.memory: Memory = Memory(gpus, self.total_memory)
-        self.counter: Counter = Counter(self.memory)
+        self.counter: Counter = Counter(self.memory, trace)
         self.mode = SimulationMode(self)
         #: Device of `torch.set_default_tensor_type(torch.cuda.FloatTensor)`; CPU else.
         self.legacy_device = CPU
@@ -139,22 +137,31 @@ class Session:
         if old is None:
             self.birth(tensor, device, "")
             return
-        try:
-            tag = new_tag(device, old.nbytes, old.operator, old.code, old.lasti, self.memory)
-        except OutOfMemory as full:
-            self.out_of_memory(full, old.operator)
-        set_tag(tensor, tag)
+        made = origin_of(old)
+        site = self.counter.site(made.name, device, made.code, made.lasti)
+        site.direct = made.direct
+        nbytes = self._tag(tensor, site)
+        if isinstance(old, Site):  # its birth was counted there
+            old.births -= 1
+            old.kept_bytes += nbytes
+        site.born(tensor, nbytes)
 
     def birth(self, tensor: torch.Tensor, device: int, operator: str) -> None:
         """Tag a tensor whose storage nothing else holds as born here on `device`."""
-        frame = user_frame(2)
-        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-        storage = storage_or_none(tensor)
-        nbytes = 0 if storage is None else storage.nbytes()
+        site = self.counter.site_here(operator, device, 1)
+        site.born(tensor, self._tag(tensor, site))
+
+    def _tag(
+        self,
+        tensor: torch.Tensor,
+        site: Site,
+        origin: Site | None = None,
+        moves: tuple[MoveNote, ...] = (),
+    ) -> int:
         try:
-            set_tag(tensor, new_tag(device, nbytes, operator, code, lasti, self.memory))
+            return tag_tensor(tensor, site, self.memory, origin, moves)
         except OutOfMemory as full:
-            self.out_of_memory(full, operator)
+            self.out_of_memory(full, site.name)
 
     def transfer(
         self,
@@ -172,27 +179,19 @@ class Session:
         out = _plain_copy(tensor, dtype, memory_format)
         if source != device:
             pinned = origin is not None and origin.pinned
-            self.counter.move(source, device, nbytes_of(out), pinned, non_blocking)
+            made = None if origin is None else origin_of(origin)
+            self.counter.move(source, device, nbytes_of(out), pinned, non_blocking, made)
             if device == CPU and not non_blocking:
                 self.counter.wait("copy to the host")
         self._tag_copy(out, device, origin)
         return out
 
-    def _tag_copy(self, out: torch.Tensor, device: int, origin: HostTag | None) -> None:
-        frame = user_frame(3)
-        code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-        made, made_at, by = (code, lasti, "to") if origin is None else (
-            origin.code, origin.lasti, origin.operator
-        )  # fmt: skip
-        storage = storage_or_none(out)
-        nbytes = 0 if storage is None else storage.nbytes()
-        try:
-            tag = new_tag(device, nbytes, by, made, made_at, self.memory)
-        except OutOfMemory as full:
-            self.out_of_memory(full, "to")
+    def _tag_copy(self, out: torch.Tensor, device: int, origin: Tag | None) -> None:
+        site = self.counter.site_here("to", device, 2)
         earlier = () if origin is None else origin.moves[-8:]
-        tag.history = History((*earlier, (device, code, lasti)))
-        set_tag(out, tag)
+        moves = (*earlier, (device, site.code, site.lasti))
+        made = site if origin is None else origin_of(origin)
+        site.born(out, self._tag(out, site, made, moves))
 
     # Memory --------------------------------------------------------------------------------
 
@@ -232,8 +231,7 @@ def _plain_copy(
 
 
 def _size(nbytes: int) -> str:
-    if nbytes >= 1 << 30:
-        return f"{nbytes / (1 << 30):.2f} GiB"
-    if nbytes >= 1 << 20:
-        return f"{nbytes / (1 << 20):.2f} MiB"
-    return f"{nbytes / 1024:.2f} KiB"
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if nbytes > 1 << power:
+            return f"{nbytes / (1 << power):.2f} {unit}"
+    return f"{nbytes} bytes"

@@ -9,9 +9,17 @@ import torch
 from torchferry.sim import state
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.patching import Patcher
-from torchferry.sim.places import user_frame
 from torchferry.sim.state import number_of
-from torchferry.sim.tags import CPU, FLOATING, HostTag, device_named, new_tag
+from torchferry.sim.tags import (
+    CPU,
+    FLOATING,
+    History,
+    HostTag,
+    Tag,
+    device_named,
+    origin_of,
+    tag_storage,
+)
 
 Storage: Any = torch.UntypedStorage
 _Base: Any = torch._C.StorageBase
@@ -39,15 +47,16 @@ def _copy(storage: Any, number: int) -> Any:
     return out
 
 
-def _tag(storage: Any, number: int, origin: HostTag | None) -> None:
-    frame = user_frame(2)
-    code, lasti = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-    operator = "storage" if origin is None else origin.operator
+def _tag(storage: Any, number: int, origin: Tag | None) -> None:
     session = state.current()
+    site = session.counter.site_here("storage", number, 1)
+    made = site if origin is None else origin_of(origin)
     try:
-        storage._ferry = new_tag(number, storage.nbytes(), operator, code, lasti, session.memory)
+        nbytes = tag_storage(storage, site, session.memory, made, ((number, None, 0),))
     except OutOfMemory as full:
         session.out_of_memory(full, "storage")
+    site.births += 1
+    site.nbytes += nbytes
 
 
 def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
@@ -60,7 +69,8 @@ def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
     if number == here:
         return self
     pinned = self._ferry is not None and self._ferry.pinned
-    session.counter.move(here, number, self.nbytes(), pinned, non_blocking)
+    origin = None if self._ferry is None else origin_of(self._ferry)
+    session.counter.move(here, number, self.nbytes(), pinned, non_blocking, origin)
     return _copy(self, number)
 
 
@@ -89,7 +99,7 @@ def pin_memory(self: Any, device: Any = None) -> Any:
     if _number(self) >= 0:
         raise TypeError(f"cannot pin '{torch.typename(self)}' only CPU memory can be pinned")
     out = _copy(self, CPU)
-    out._ferry.pin()
+    out._ferry = HostTag(CPU, origin_of(out._ferry), History(out._ferry.moves, True))
     return out
 
 

@@ -7,14 +7,16 @@ Tensors without a storage (sparse) carry the tag themselves.
 
 from __future__ import annotations
 
+import weakref
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch.nn import parameter
 
-from torchferry.sim.memory import CardMemory, Memory
+from torchferry.sim.memory import Memory
 from torchferry.sim.shortcut import close_shortcut
+from torchferry.sim.sites import FIRST, Site
 
 #: Class of lazy parameters and buffers, which refuse torch functions.
 LAZY: Any = parameter.UninitializedTensorMixin  # type: ignore[attr-defined]
@@ -46,7 +48,7 @@ ATTRIBUTE = "_ferry"
 
 
 #: (device number, code, instruction)
-MoveNote = tuple[int, "CodeType | None", int]
+MoveNote: TypeAlias = "tuple[int, CodeType | None, int]"
 
 
 class History(NamedTuple):
@@ -58,83 +60,162 @@ class History(NamedTuple):
     hint: int = CPU
 
 
+PLAIN = History()
+
+
 class HostTag:
-    """Tag of a storage on the host. `code` and `lasti` name the instruction that made it."""
+    """Tag of one storage on the host that is pinned, moved or floating with a hint.
 
-    __slots__ = ("code", "device", "history", "lasti", "nbytes", "operator")
+    A storage that was just made on the host is tagged with its site itself.
+    """
 
-    def __init__(
-        self,
-        device: int,
-        nbytes: int,
-        operator: str,
-        code: CodeType | None,
-        lasti: int,
-    ) -> None:
+    __slots__ = ("device", "history", "origin")
+
+    def __init__(self, device: int, origin: Site, history: History = PLAIN) -> None:
         self.device = device
-        self.nbytes = nbytes
-        self.operator = operator
-        self.code = code
-        self.lasti = lasti
-        self.history: History | None = None
+        self.origin = origin
+        self.history = history
+
+    @property
+    def operator(self) -> str:
+        """Operator that made the tensor."""
+        return self.origin.operator
+
+    @property
+    def code(self) -> CodeType | None:
+        """Code of the instruction that made the tensor."""
+        return self.origin.code
+
+    @property
+    def lasti(self) -> int:
+        """The instruction that made the tensor."""
+        return self.origin.lasti
 
     @property
     def pinned(self) -> bool:
         """True for pinned memory of the host."""
-        return self.history is not None and self.history.pinned
+        return self.history.pinned
 
     @property
     def moves(self) -> tuple[MoveNote, ...]:
         """(device number, code, instruction) of the last moves."""
-        return () if self.history is None else self.history.moves
+        return self.history.moves
 
     @property
     def hint(self) -> int:
         """Device number that a floating tensor takes when the program looks at it."""
-        return CPU if self.history is None else self.history.hint
-
-    def pin(self) -> None:
-        """Mark the memory as pinned."""
-        self.history = History(self.moves, True)
+        return self.history.hint
 
 
-class DeviceTag(HostTag):
-    """Tag of a storage on a GPU: gives its memory back when the storage dies."""
+class DeviceTag(weakref.ref[Any]):
+    """Tag of a storage on a GPU: `Memory.died` gets it when the storage dies.
 
-    __slots__ = ("card",)
+    site: where the storage was made; nbytes: its size.
+    """
 
-    def __init__(
-        self,
-        device: int,
-        nbytes: int,
-        operator: str,
-        code: CodeType | None,
-        lasti: int,
-        card: CardMemory,
-    ) -> None:
-        self.nbytes = nbytes
-        now = card.allocated + ((nbytes + 511) & -512)
-        if now > card.threshold:
-            card.grow(now, nbytes)  # may raise: then `card` is not set, nothing is given back
-        card.allocated = now
-        card.blocks += 1
-        self.card = card
-        self.device = device
-        self.operator = operator
-        self.code = code
-        self.lasti = lasti
-        self.history = None
+    __slots__ = ("device", "nbytes", "site")
+    device: int
+    nbytes: int
+    site: Site
+    pinned = False
+    moves: tuple[MoveNote, ...] = ()
+    hint = CPU
 
-    def __del__(self) -> None:
-        try:
-            card = self.card
-        except AttributeError:
-            return
-        card.allocated -= (self.nbytes + 511) & -512
-        card.blocks -= 1
+    @property
+    def origin(self) -> Site:
+        """Where the tensor's values were made."""
+        return self.site
+
+    @property
+    def operator(self) -> str:
+        """Operator that made the tensor."""
+        return self.origin.operator
+
+    @property
+    def code(self) -> CodeType | None:
+        """Code of the instruction that made the tensor."""
+        return self.origin.code
+
+    @property
+    def lasti(self) -> int:
+        """The instruction that made the tensor."""
+        return self.origin.lasti
+
+    def release(self) -> None:
+        """Give the memory back before the storage dies: it gets another tag."""
+        if self.site.card is not None:
+            self.site.card.free(self.site, self.nbytes)
 
 
-def tag_of(tensor: Any) -> HostTag | None:
+class MovedTag(DeviceTag):
+    """Tag of a copy on a GPU: `site` is the move, `origin` where the tensor was made before."""
+
+    __slots__ = ("moves", "origin")
+    moves: tuple[MoveNote, ...]
+    origin: Site
+
+
+Tag: TypeAlias = "Site | HostTag | DeviceTag"
+
+
+def origin_of(tag: Tag) -> Site:
+    """Where the values of a storage were made."""
+    return tag if isinstance(tag, Site) else tag.origin
+
+
+def tag_storage(
+    storage: Any,
+    site: Site,
+    memory: Memory,
+    origin: Site | None = None,
+    moves: tuple[MoveNote, ...] = (),
+) -> int:
+    """Tag a storage as born at `site`: on a GPU it takes memory (OutOfMemory where none is left).
+
+    origin, moves: of a copy, where its values were made and moved. Returns its bytes.
+    """
+    nbytes: int = storage.nbytes()
+    if site.card is None:
+        new: Tag = site if not moves else HostTag(site.device, origin or site, History(moves))
+    else:
+        memory.settle()
+        site.card.take(nbytes)
+        if moves:
+            new = MovedTag(storage, memory.died.append)
+            new.origin, new.moves = origin or site, moves
+        else:
+            new = DeviceTag(storage, memory.died.append)
+        new.device, new.nbytes, new.site = site.device, nbytes, site
+    replace_tag(storage, new)
+    return nbytes
+
+
+def tag_tensor(
+    tensor: Any,
+    site: Site,
+    memory: Memory,
+    origin: Site | None = None,
+    moves: tuple[MoveNote, ...] = (),
+) -> int:
+    """Tag a tensor's storage, or the tensor and the parts inside where it has none, as `site`'s."""
+    storage = storage_or_none(tensor)
+    if storage is not None:
+        return tag_storage(storage, site, memory, origin, moves)
+    close_shortcut()
+    setattr(tensor, ATTRIBUTE, HostTag(site.device, origin or site, History(moves)))
+    parts = _sparse_parts(tensor)
+    return sum(tag_tensor(part, site, memory, origin, moves) for part in parts)
+
+
+def replace_tag(storage: Any, tag: Tag) -> None:
+    """Give a storage another tag."""
+    old = storage._ferry
+    storage._ferry = tag
+    if isinstance(old, DeviceTag):
+        old.release()
+
+
+def tag_of(tensor: Any) -> Tag | None:
     """Tag of `tensor`'s storage, or of the tensor where it has none."""
     try:
         return storage_of(tensor)._ferry
@@ -142,7 +223,7 @@ def tag_of(tensor: Any) -> HostTag | None:
         return tag_without_storage(tensor)
 
 
-def tag_without_storage(tensor: Any) -> HostTag | None:
+def tag_without_storage(tensor: Any) -> Tag | None:
     """Tag of a tensor without a storage at hand: sparse, nested, lazy, wrapped by torch.func."""
     storage = storage_or_none(tensor)
     if storage is not None:
@@ -168,16 +249,31 @@ def device_number(tensor: Any) -> int:
     return CPU if tag is None else tag.device
 
 
-def set_tag(tensor: Any, tag: HostTag) -> None:
-    """Tag `tensor`'s storage; where it has none, the tensor itself and the parts inside."""
+def set_tag(tensor: Any, tag: Site | HostTag) -> None:
+    """Tag `tensor`'s storage on the host; where it has none, the tensor and the parts inside."""
     storage = storage_or_none(tensor)
     if storage is not None:
-        storage._ferry = tag
+        replace_tag(storage, tag)
         return
     close_shortcut()
     setattr(tensor, ATTRIBUTE, tag)
     for part in _sparse_parts(tensor):
-        set_tag(part, HostTag(tag.device, 0, tag.operator, tag.code, tag.lasti))
+        set_tag(part, tag)
+
+
+def share_tag(tensor: Any, source: Any) -> None:
+    """Tag a view without a storage as what it was made from."""
+    tag = tag_of(source)
+    if tag is not None:
+        close_shortcut()
+        setattr(tensor, ATTRIBUTE, HostTag(tag.device, origin_of(tag)))
+
+
+def pin(tensor: Any) -> None:
+    """Mark the memory of a host tensor as pinned."""
+    tag = tag_of(tensor)
+    if tag is not None:
+        set_tag(tensor, HostTag(tag.device, origin_of(tag), History(tag.moves, True)))
 
 
 _DEVICES: dict[int, torch.device] = dict.fromkeys((CPU, FLOATING, LOADING), torch.device("cpu"))
@@ -191,33 +287,32 @@ def device_named(number: int) -> torch.device:
     return device
 
 
-def tag_results(
-    out: Any, device: int, operator: str, code: CodeType | None, lasti: int, memory: Memory
-) -> int:
-    """Tag every untagged tensor in `out`; returns the bytes of all of them."""
+def tag_results(out: Any, site: Site, memory: Memory) -> int:
+    """Tag every untagged tensor in `out` as born at `site`; returns the bytes of all of them."""
     if isinstance(out, torch.Tensor):
         storage = storage_or_none(out)
         if storage is None:
-            return _tag_without_storage(out, device, operator, code, lasti, memory)
+            return _tag_without_storage(out, site, memory)
         if storage._ferry is None:
-            nbytes: int = storage.nbytes()
-            storage._ferry = new_tag(device, nbytes, operator, code, lasti, memory)
+            nbytes = tag_storage(storage, site, memory)
+            if site.births < FIRST:
+                site.note(out, nbytes)
+            site.births += 1
             return nbytes
-        return nbytes_of(out)
+        nbytes = nbytes_of(out)
+        site.kept_bytes += nbytes
+        return nbytes
     if isinstance(out, (tuple, list)):
-        return sum(tag_results(item, device, operator, code, lasti, memory) for item in out)
+        return sum(tag_results(item, site, memory) for item in out)
     return 0
 
 
-def _tag_without_storage(
-    out: Any, device: int, operator: str, code: CodeType | None, lasti: int, memory: Memory
-) -> int:
+def _tag_without_storage(out: Any, site: Site, memory: Memory) -> int:
     close_shortcut()
     if getattr(out, ATTRIBUTE, None) is None:
-        setattr(out, ATTRIBUTE, HostTag(device, 0, operator, code, lasti))
+        setattr(out, ATTRIBUTE, HostTag(site.device, site))
     if out.layout is not torch.strided:
-        parts = _sparse_parts(out)
-        return sum(tag_results(p, device, operator, code, lasti, memory) for p in parts)
+        return sum(tag_results(part, site, memory) for part in _sparse_parts(out))
     return 0
 
 
@@ -239,12 +334,3 @@ def nbytes_of(tensor: Any) -> int:
         return int(tensor.nbytes)
     except NO_STORAGE:
         return sum(nbytes_of(part) for part in _sparse_parts(tensor))
-
-
-def new_tag(
-    device: int, nbytes: int, operator: str, code: CodeType | None, lasti: int, memory: Memory
-) -> HostTag:
-    """A tag for `device`; on a GPU it takes memory (OutOfMemory where there is none left)."""
-    if device >= 0:
-        return DeviceTag(device, nbytes, operator, code, lasti, memory.cards[device])
-    return HostTag(device, nbytes, operator, code, lasti)

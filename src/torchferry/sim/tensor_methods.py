@@ -20,6 +20,9 @@ from torchferry.sim.tags import (
     HostTag,
     device_named,
     device_number,
+    origin_of,
+    pin,
+    set_tag,
     storage_of,
     tag_of,
     tag_without_storage,
@@ -179,9 +182,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     tag = tag_of(out)
     if tag is None or tag.device == FLOATING:
         session.birth(out, CPU, "pin_memory")
-        tag = tag_of(out)
-    if tag is not None:
-        tag.pin()
+    pin(out)
     return out
 
 
@@ -252,7 +253,7 @@ def __init__(self: Tensor, *args: Any, **kwargs: Any) -> None:
     if tag is not None and tag.device == FLOATING:
         session = state.running()
         legacy = CPU if session is None else session.legacy_device
-        tag.device = CPU
+        set_tag(self, HostTag(CPU, origin_of(tag)))
         if legacy >= 0 and session is not None:
             session.adopt(self, legacy)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-#: Version of the trace format. A reader refuses a newer major version than it knows.
-TRACE_VERSION = 1
+#: Version of the trace format; docs/trace.md says what changed. A reader refuses a newer one.
+TRACE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,38 @@ class Header:
 
 
 @dataclass(frozen=True)
+class FirstBirth:
+    """One of the first tensors made at a place: its shape, its dtype (`float32`), its bytes."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class Birth:
-    """A storage came to be on `device`, made by `operator` at `place`. `nbytes`: its size."""
+    """`count` storages came to be on `device`, made by `operator` at `place`.
+
+    nbytes: of all of them. variable: what the line assigns the tensor, or the object that holds it,
+    to (`x`, `self.layer`), "" where that is not known. first: the first few of them.
+    """
 
     device: str
     operator: str
     nbytes: int
     place: Place | None = None
+    variable: str = ""
+    count: int = 1
+    first: tuple[FirstBirth, ...] = ()
 
 
 @dataclass(frozen=True)
 class Move:
-    """Copies between places. `direction`: h2d, d2h or d2d; `nbytes`: of all `count` copies."""
+    """`count` copies between devices. `direction`: h2d, d2h or d2d; `nbytes`: of all copies.
+
+    variable: what was moved, as the line calls it (`batch` of `batch.to(device)`). born: where the
+    tensors were made.
+    """
 
     direction: str
     nbytes: int
@@ -55,6 +75,8 @@ class Move:
     pinned: bool = False
     non_blocking: bool = False
     count: int = 1
+    variable: str = ""
+    born: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -87,17 +109,47 @@ class MemoryPeak:
 
 
 @dataclass(frozen=True)
+class MemoryHolder:
+    """Tensors made at `place` held `nbytes` of `device`'s memory when most was in use.
+
+    Taken within 2% of the peak.
+    """
+
+    device: str
+    nbytes: int
+    operator: str = ""
+    place: Place | None = None
+    variable: str = ""
+
+
+@dataclass(frozen=True)
 class MemorySample:
-    """Memory in use on `device` after `step` allocations: memory over time."""
+    """Bytes in use on `device` after `step` tensors were made there: memory over time.
+
+    peak: the most since the sample before. seconds: since the session began.
+    """
 
     device: str
     step: int
     allocated: int
+    peak: int = 0
+    seconds: float = 0.0
 
 
-Event: TypeAlias = Header | Birth | Move | HostWait | OperatorCount | MemoryPeak | MemorySample
+Event: TypeAlias = (
+    Header | Birth | Move | HostWait | OperatorCount | MemoryPeak | MemoryHolder | MemorySample
+)
 
 EVENT_TYPES: dict[str, type] = {
     cls.__name__: cls
-    for cls in (Header, Birth, Move, HostWait, OperatorCount, MemoryPeak, MemorySample)
+    for cls in (
+        Header,
+        Birth,
+        Move,
+        HostWait,
+        OperatorCount,
+        MemoryPeak,
+        MemoryHolder,
+        MemorySample,
+    )
 }

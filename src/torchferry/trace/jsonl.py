@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from torchferry.trace.device_error import place_from_json
-from torchferry.trace.events import EVENT_TYPES, TRACE_VERSION, Event, Header
+from torchferry.trace.events import EVENT_TYPES, TRACE_VERSION, Event, FirstBirth, Header
 
 
 class TraceFormatError(ValueError):
@@ -51,16 +51,29 @@ def _event(line: str, where: str) -> Event:
     try:
         data: dict[str, Any] = json.loads(line)
         cls = EVENT_TYPES.get(str(data.pop("event")))
+        version = int(data.get("version", 0)) if cls is Header else 0
+        if version > TRACE_VERSION:
+            raise TraceFormatError(
+                f"{where}: trace format {version}, this torchferry reads up to {TRACE_VERSION}"
+            )
+        if cls is None:
+            raise TraceFormatError(f"{where}: unknown event")
+        return _rebuilt(cls, data)
+    except TraceFormatError:
+        raise
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise TraceFormatError(f"{where}: not a line of a torchferry trace") from error
-    if cls is Header and int(data.get("version", 0)) > TRACE_VERSION:
-        raise TraceFormatError(
-            f"{where}: trace format {data['version']}, this torchferry reads up to {TRACE_VERSION}"
+
+
+def _rebuilt(cls: type, data: dict[str, Any]) -> Event:
+    """An event from its fields; fields that this version does not know are left out."""
+    values = {k: v for k, v in data.items() if k in cls.__dataclass_fields__}  # type: ignore[attr-defined]
+    for name in ("place", "born"):
+        if name in values:
+            values[name] = place_from_json(values[name])
+    if "first" in values:
+        values["first"] = tuple(
+            FirstBirth(tuple(one["shape"]), one["dtype"], one["nbytes"]) for one in values["first"]
         )
-    if cls is None:
-        raise TraceFormatError(f"{where}: unknown event")
-    if "place" in data:
-        data["place"] = place_from_json(data["place"])
-    known = {k: v for k, v in data.items() if k in cls.__dataclass_fields__}  # type: ignore[attr-defined]
-    event: Event = cls(**known)
+    event: Event = cls(**values)
     return event
