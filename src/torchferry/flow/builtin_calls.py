@@ -105,6 +105,7 @@ def _zip(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
 
 def to_list(kind: str) -> Any:
     """`list(...)`, `tuple(...)`, `set(...)`."""
+
     def run(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
         if not args:
             return Seq(kind, [])
@@ -229,5 +230,3 @@ _BUILTINS: dict[str, Any] = {
     "pow": _extreme,
     "divmod": lambda ip, a, k, n: UNKNOWN,
 }
-
-

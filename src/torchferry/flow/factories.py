@@ -14,8 +14,10 @@ from .values import (
     ACCEL,
     CPU,
     DOUBLE,
+    HOST,
     INTEGER,
     LEAF,
+    MAYBE_NUMBER,
     NONE,
     SCALAR,
     UNKNOWN,
@@ -23,6 +25,7 @@ from .values import (
     Const,
     Device,
     Ext,
+    HostObject,
     Inst,
     Seq,
     Tensor,
@@ -58,6 +61,8 @@ def make_tensor(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
             return Tensor(first.var, first.dev, flags or first.flags & SCALAR, first.why)
         if isinstance(first, Const) and isinstance(first.value, (int, float, complex)):
             flags |= SCALAR
+        elif not ip.migrating and _maybe_number(first):
+            flags |= MAYBE_NUMBER
     elif args and isinstance(first, Seq) and first.state["items"] == []:
         flags |= SCALAR
     if "out" in kwargs and isinstance(kwargs["out"][0], Tensor):
@@ -85,6 +90,13 @@ def make_tensor(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
         how = "append"  # drawn where the generator is, then moved
         flags &= ~LEAF
     return birth(ip, node, how, flags=flags)
+
+
+def _maybe_number(value: Value) -> bool:
+    """Nothing is known of the value, or it is of an environment (`env.action_space.n`)."""
+    if isinstance(value, HostObject):
+        return value.library in ("gym", "gymnasium")
+    return value is UNKNOWN or value is HOST
 
 
 _INTEGERS = frozenset(f"torch.{n}" for n in "int8 int16 int32 int64 uint8 int long short".split())

@@ -65,6 +65,7 @@ _OBJECTS = (Inst, Func, Bound, Class)
 
 def while_loop(ip: Interp, node: ast.While) -> bool:
     """`while test: ...`"""
+
     def body() -> bool:
         ip.eval(node.test)
         return ip.exec_block(node.body)

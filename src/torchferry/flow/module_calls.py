@@ -18,6 +18,7 @@ from .values import (
     HOST,
     LEAF,
     PARAM,
+    SCALAR,
     UNKNOWN,
     UNSURE,
     Const,
@@ -44,9 +45,7 @@ _PARAM_ATTRS = frozenset(
 )
 
 
-def make_module(
-    ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any
-) -> Value:
+def make_module(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     """`nn.Linear(...)`, `nn.Sequential(...)`, `torchvision.models.resnet18()`."""
     last = name.rpartition(".")[2]
     inst = Inst(None, name, "module", node)
@@ -60,10 +59,12 @@ def make_module(
             inst.state["var"], inst.state["dev"] = inner.state["var"], inner.state["dev"]
             ip.graph.same(made.var, inner.state["var"])
             ip.owned.add(id(node))
+        elif not ip.migrating:
+            inst.state["dev"] = UNSURE  # what it wraps is not known
         return inst
     adopt_arguments(ip, inst, [*args, *kwargs.values()])
     if not ip.migrating:
-        _wrapped_place(inst)
+        _wrapped_place(inst, [value for value, _, _ in (*args, *kwargs.values())])
     if last in CONTAINERS and not inst.attrs:
         ip.owned.add(id(node))  # empty: what is added later is moved for itself
     for value, expr, _ in (*args, *kwargs.values()):
@@ -75,6 +76,8 @@ def make_module(
                 why = OfModule("kept as a buffer of the loss", node, ip.frame.unit, value.why, inst)
                 inst.attrs["weight"] = Tensor(value.var, value.dev, BUFFER, why)
                 inst.state["dev"] = value.dev
+    if "reduce" in kwargs or ("reduction" in kwargs and not _reduced(kwargs["reduction"][0])):
+        inst.state["unreduced"] = True  # a loss for each item
     if "device" in kwargs:
         bits = device_bits(kwargs["device"][0])
         if bits:
@@ -82,7 +85,14 @@ def make_module(
     return inst
 
 
-def _wrapped_place(inst: Inst) -> None:
+def _reduced(reduction: Value) -> bool:
+    return isinstance(reduction, Const) and reduction.value in ("mean", "sum", "batchmean")
+
+
+_AROUND_OTHERS = CONTAINERS | {"TransformerEncoder", "TransformerDecoder", "AveragedModel"}
+
+
+def _wrapped_place(inst: Inst, given: list[Value]) -> None:
     """A module around others (DistributedDataParallel, TransformerEncoder) is where they are."""
     places = {
         child.state.get("dev", UNSURE)
@@ -91,7 +101,9 @@ def _wrapped_place(inst: Inst) -> None:
     }
     if places:
         inst.state["dev"] = places.pop() if len(places) == 1 else UNSURE
-    elif inst.ext.endswith(("DataParallel", "FullyShardedDataParallel")):
+        return
+    around = inst.ext.rpartition(".")[2] in _AROUND_OTHERS and UNKNOWN in given
+    if around or inst.ext.endswith(("DataParallel", "FullyShardedDataParallel")):
         inst.state["dev"] = UNSURE
 
 
@@ -199,9 +211,7 @@ def _move(
     return inst
 
 
-def _register(
-    ip: Interp, inst: Inst, name: str, args: list[Arg], kwargs: dict[str, Arg]
-) -> Value:
+def _register(ip: Interp, inst: Inst, name: str, args: list[Arg], kwargs: dict[str, Arg]) -> Value:
     label = args[0][0] if args else kwargs.get("name", (UNKNOWN, None, False))[0]
     value = args[1][0] if len(args) > 1 else kwargs.get(
         "tensor", kwargs.get("param", (UNKNOWN, None, False))
@@ -242,12 +252,12 @@ def call_module(
     held = inst.state.get("held")
     if held is not None:
         operands.append((inst.attrs.get("weight", held[0]), held[1]))
+    flags = SCALAR if last.endswith("Loss") and not inst.state.get("unreduced") else 0
     if last in PARAMETERLESS:
-        loss = last.endswith("Loss")
-        return meet(ip, node, operands, last, flags=1 if loss else 0, owner=inst)
+        return meet(ip, node, operands, last, flags=flags, owner=inst)
     dev = inst.state.get("dev", CPU)
     last = "module" if last == "Module" else last
-    return meet(ip, node, operands, last, place=var, place_dev=dev, owner=inst)
+    return meet(ip, node, operands, last, place=var, place_dev=dev, flags=flags, owner=inst)
 
 
 def _under_construction(ip: Interp, inst: Inst) -> bool:

@@ -20,6 +20,7 @@ from .values import (
     GRAPH,
     INTEGER,
     LEAF,
+    MAYBE_NUMBER,
     MODEL,
     PARAM,
     SCALAR,
@@ -115,6 +116,8 @@ def meet(
     if not strict and place is None:
         strict, compute = found, False  # a few numbers are not worth a device
         flags |= SCALAR
+    elif elementwise and place is None and all(t.flags & _NUMBERS for t, _ in found):
+        flags |= MAYBE_NUMBER
     roots = {graph.find(t.var) for t, _ in strict}
     if place is not None:
         roots.add(graph.find(place))
@@ -164,12 +167,11 @@ def live(tensor: Tensor) -> Tensor:
     return tensor
 
 
+_NUMBERS = SCALAR | MAYBE_NUMBER
 _WHOLE = frozenset("matmul bmm mm add sub mul mv dot neg abs sum max min bitwise_and".split())
 
 
-def _carried(
-    ip: Interp, node: Any, found: list[Any], op: str, compute: bool, owner: Any
-) -> int:
+def _carried(ip: Interp, node: Any, found: list[Any], op: str, compute: bool, owner: Any) -> int:
     """What a result inherits: that it depends on a model, holds a graph, is of integers."""
     union, common = 0, INTEGER | DOUBLE
     for tensor, _ in found:
@@ -225,7 +227,12 @@ def _clash(
             t.dev in (CPU, ACCEL) and not t.flags & UNSURE_TENSOR for t, _ in found
         )
         if certain:
-            ip.clash("mixed", node, op, [found, place_dev], owner)
+            met = ip.clash("mixed", node, op, [found, place_dev], owner)
+            met.doubtful = (
+                elementwise
+                and place_dev != CPU
+                and all(t.flags & MAYBE_NUMBER for t, _ in found if t.dev == CPU)
+            )
             return UNSURE  # one mistake is said once
     if bits & ACCEL and not ip.migrating and not ip.exploring:
         for tensor, _ in found:

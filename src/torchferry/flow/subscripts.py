@@ -71,6 +71,9 @@ def _of_tensor(ip: Interp, node: ast.Subscript, base: Tensor, index: Value) -> V
         base = live(base)
     if index_edges(ip, node, base, index, node.slice):
         base = Tensor(base.var, UNSURE, base.flags, base.why)  # one finding is enough
+    whole = isinstance(index, Const) and type(index.value) is int
+    if whole and base.flags & SCALAR and not ip.migrating:
+        return HOST  # `loss.data[0]`, a number until torch 0.4
     graph = ip.graph
     root = graph.find(base.var)
     if root == HOST_NODE and base.flags & 16:

@@ -29,6 +29,7 @@ from .values import (
     HOST,
     INTEGER,
     LEAF,
+    MAYBE_NUMBER,
     MODEL,
     SCALAR,
     Copied,
@@ -111,16 +112,14 @@ def call_tensor_method(
     if plain in _REDUCTIONS and not args and not kwargs:
         flags |= SCALAR
     elif plain in MOVEMENT and plain not in ("view", "reshape", "expand", "unsqueeze", "repeat"):
-        flags |= tensor.flags & SCALAR
+        flags |= tensor.flags & (SCALAR | MAYBE_NUMBER)
     return meet(
         ip, node, [(tensor, receiver), *operands], plain, compute=plain not in MOVEMENT,
         elementwise=elementwise, flags=flags,
     )  # fmt: skip
 
 
-def _checked_receiver(
-    ip: Interp, tensor: Tensor, name: str, args: list[Arg], node: Any
-) -> Tensor:
+def _checked_receiver(ip: Interp, tensor: Tensor, name: str, args: list[Arg], node: Any) -> Tensor:
     """The receiver where it is now; a hook runs, a copy remembers what it copied."""
     tensor = live(tensor)
     if name == "register_hook" and args and isinstance(args[0][0], Func):

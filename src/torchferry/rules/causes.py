@@ -80,6 +80,8 @@ class Causes:
             if clash.unit.doc is not ctx.doc:
                 continue
             for cause in self._causes(clash):
+                if clash.doubtful:
+                    ctx.doubtful.add(id(cause.node))
                 key = (cause.rule, id(cause.node))
                 if key not in seen:
                     seen.add(key)

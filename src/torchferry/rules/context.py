@@ -27,6 +27,8 @@ class Context:
 
     def __init__(self, doc: Document, ip: Interp) -> None:
         self.doc, self.ip, self.tree = doc, ip, doc.tree
+        #: ids of the nodes that are at fault only where a value is more than one number
+        self.doubtful: set[int] = set()
         self._by_name: dict[str, list[Event]] | None = None
         self._by_method: dict[str, list[Event]] = {}
 

@@ -69,7 +69,12 @@ class Rule:
     ) -> Finding:
         """A finding of this rule at `node`."""
         level = severity or self.severity
+        if id(node) in ctx.doubtful:
+            level = Severity.NOTE
+            notes = (*notes, "right where it holds a single number: that may join GPU tensors")
         place = ctx.location(node)
+        if place.path != ctx.doc.path:
+            fix = None  # what another file should become is for its own check to say
         return Finding(
             self.code, self.name, level, place, message, tuple(evidence), help, fix, tuple(notes)
         )

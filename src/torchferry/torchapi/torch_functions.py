@@ -72,6 +72,12 @@ ELEMENTWISE = frozenset(
     equal where atan2 hypot logaddexp logaddexp2 lerp addcmul addcdiv bitwise_and bitwise_or
     bitwise_xor logical_and logical_or logical_xor copysign nextafter xlogy clamp clip fmax fmin
     rsub masked_fill float_power heaviside gcd lcm ldexp dist
+
+    abs absolute acos acosh asin asinh atan atanh bitwise_not celu ceil cos cosh deg2rad digamma
+    elu erf erfc erfinv exp exp2 expm1 floor frac gelu hardsigmoid hardtanh i0 isfinite isinf
+    isnan leaky_relu lgamma log log10 log1p log2 logical_not logit logsigmoid mish nan_to_num neg
+    negative positive rad2deg reciprocal relu relu6 round rsqrt selu sgn sigmoid sign silu sin
+    sinc sinh softplus softsign sqrt square tan tanh tanhshrink trunc
     """.split()
 )
 #: operators that move or view data without computing: they do not ask for the device

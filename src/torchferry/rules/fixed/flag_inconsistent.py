@@ -58,17 +58,8 @@ class FlagInconsistent(Rule):
     word = ".cuda("
 
     def check(self, ctx: Context) -> Iterable[Finding]:
-        free: list[Any] = []
-        guard: Any = None
-        for call in ctx.nodes.get(ast.Call, []):
-            if not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
-                continue
-            found = _flag_around(ctx, call)
-            if found is not None:
-                guard = guard or found
-            elif not guarded(ctx, call):
-                free.append(call)
-        for call in free if guard is not None else ():
+        guard, free = moves_without_flag(ctx)
+        for call in free:
             yield self.finding(
                 ctx,
                 call,
@@ -76,6 +67,24 @@ class FlagInconsistent(Rule):
                 evidence=[ctx.step(guard.test, "the flag is asked here")],
                 help="use one device for the whole file, or guard this move too",
             )
+
+
+def moves_without_flag(ctx: Context) -> tuple[Any, list[Any]]:
+    """The first guard of a `.cuda()` by a flag, and the calls of `.cuda()` that no guard holds.
+
+    None and no calls where the file has no such flag.
+    """
+    free: list[Any] = []
+    guard: Any = None
+    for call in ctx.nodes.get(ast.Call, []):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
+            continue
+        found = _flag_around(ctx, call)
+        if found is not None:
+            guard = guard or found
+        elif not guarded(ctx, call):
+            free.append(call)
+    return guard, free if guard is not None else []
 
 
 def _flag_around(ctx: Context, call: Any) -> Any:

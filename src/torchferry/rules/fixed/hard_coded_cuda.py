@@ -12,6 +12,7 @@ from ..causes import causes
 from ..operators.half_on_cpu import guarded
 from ..origins import is_literal_move
 from ..rule import Rule
+from .flag_inconsistent import moves_without_flag
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -59,12 +60,12 @@ class HardCodedCuda(Rule):
     word = "cuda"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
-        seen: set[int] = set()
+        seen = {id(call) for call in moves_without_flag(ctx)[1]}  # flag-inconsistent says it
         for call in ctx.nodes.get(ast.Call, []):
             if not is_literal_move(call) or not _made_here(call):
                 continue
             function = ctx.function(call)
-            if function is None or _is_entry(function) or guarded(ctx, call):
+            if id(call) in seen or function is None or _is_entry(function) or guarded(ctx, call):
                 continue
             if not function.args.args:
                 continue

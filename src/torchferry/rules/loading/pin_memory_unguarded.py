@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding
@@ -12,6 +12,7 @@ from torchferry.flow.values import Const, Tensor
 
 from ..edits import replace
 from ..operators.half_on_cpu import guarded
+from ..origins import is_literal_move
 from ..rule import Rule
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class PinMemoryUnguarded(Rule):
                 why.text.startswith("moved to the CPU") for why in ctx.chain(receiver)
             ):
                 continue  # it comes from a GPU: there is one
+            if _goes_to_a_fixed_gpu(ctx, event.node):
+                continue  # the program needs one anyhow
             if isinstance(receiver, Tensor) and receiver.dev == 1 and not guarded(ctx, event.node):
                 yield self.finding(
                     ctx,
@@ -80,3 +83,15 @@ class PinMemoryUnguarded(Rule):
                     "pinned memory needs an accelerator: without one this fails",
                     help="pin where the device is a GPU",
                 )
+
+
+def _goes_to_a_fixed_gpu(ctx: Context, pinned: Any) -> bool:
+    """Whether what is pinned is moved at once by `.cuda()`, or to a device that is fixed."""
+    for event in (*ctx.methods("to"), *ctx.methods("cuda")):
+        move = event.node
+        if isinstance(move.func, ast.Attribute) and move.func.value is pinned:
+            if move.func.attr == "cuda" or is_literal_move(move):
+                return True
+            target = event.args[0][0] if event.args else None
+            return isinstance(target, Const) and str(target.value).startswith("cuda")
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
     from ..context import Context
 
 DISTRIBUTED = re.compile(r"DistributedDataParallel|init_process_group|local_rank")
+_DEVICES = re.compile(r"cuda|device|\bmps\b|\bxpu\b")
 
 
 class LoadNoMapLocation(Rule):
     """`torch.load` without `map_location`.
 
     What it does:
-        Reports `torch.load` that does not say where the tensors go.
+        Reports `torch.load` that does not say where the tensors go. A program that names no
+        device and loads what it saved itself is right.
 
     Why is this bad:
         They go where they were saved from: a checkpoint of a GPU machine cannot be opened on a
@@ -55,8 +58,11 @@ class LoadNoMapLocation(Rule):
     def check(self, ctx: Context) -> Iterable[Finding]:
         if DISTRIBUTED.search(ctx.doc.text):
             return
+        own = set() if _DEVICES.search(ctx.doc.text) else _saved_here(ctx)
         for event in ctx.calls("torch.load"):
             if len(event.args) > 1 or "map_location" in event.kwargs or "**" in event.kwargs:
+                continue
+            if event.args and event.args[0][1] is not None and ast.unparse(event.args[0][1]) in own:
                 continue
             device = device_at(ctx, event.node) or '"cpu"'
             edits = add_keyword(ctx.doc, event.node, "map_location", device)
@@ -71,3 +77,12 @@ class LoadNoMapLocation(Rule):
                 help="give map_location=device",
                 fix=fix,
             )
+
+
+def _saved_here(ctx: Context) -> set[str]:
+    """The files that the program writes with `torch.save`, as it spells their names."""
+    return {
+        ast.unparse(event.args[1][1])
+        for event in ctx.calls("torch.save")
+        if len(event.args) > 1 and event.args[1][1] is not None
+    }
