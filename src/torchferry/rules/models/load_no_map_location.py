@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix, Safety
-from torchferry.core.finding import Finding
+from torchferry.core.finding import Finding, Severity
 
 from ..devices import device_at
 from ..edits import add_keyword
@@ -25,8 +25,9 @@ class LoadNoMapLocation(Rule):
     """`torch.load` without `map_location`.
 
     What it does:
-        Reports `torch.load` that does not say where the tensors go. A program that names no
-        device and loads what it saved itself is right.
+        Reports `torch.load` that does not say where the tensors go; a note where what is loaded
+        does not look like a model or its state. A program that names no device and loads what it
+        saved itself is right.
 
     Why is this bad:
         They go where they were saved from: a checkpoint of a GPU machine cannot be opened on a
@@ -74,9 +75,45 @@ class LoadNoMapLocation(Rule):
                 event.node,
                 "what was saved on a GPU cannot be loaded without one: torch.load needs "
                 "map_location",
+                severity=Severity.WARNING if _is_model(ctx, event.node) else Severity.NOTE,
                 help="give map_location=device",
                 fix=fix,
             )
+
+
+_OF_MODELS = frozenset(
+    "load_state_dict state_dict eval train parameters named_parameters forward predict".split()
+)
+_CALLED_SO = re.compile(r"(?i)ckpt|checkpoint|state|model|net\b|weight|snapshot|param|\.pth")
+
+
+def _is_model(ctx: Context, load: ast.AST) -> bool:
+    """Whether what is loaded is a model or the state of one, as far as the file tells.
+
+    Data sets and vocabularies are mostly saved on the CPU.
+    """
+    statement = ctx.statement(load)
+    if _CALLED_SO.search(ast.unparse(load)) or _given_to_model(statement):
+        return True
+    if not isinstance(statement, ast.Assign):
+        return False
+    if _CALLED_SO.search(" ".join(map(ast.unparse, statement.targets))):
+        return True
+    names = {n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return any(
+        any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(call))
+        for call in ctx.nodes.get(ast.Call, [])
+        if _of_model(call) or (isinstance(call.func, ast.Name) and call.func.id in names)
+    )
+
+
+def _of_model(call: ast.AST) -> bool:
+    func = getattr(call, "func", None)
+    return isinstance(func, ast.Attribute) and func.attr in _OF_MODELS
+
+
+def _given_to_model(statement: Any) -> bool:
+    return statement is not None and any(map(_of_model, ast.walk(statement)))
 
 
 def _saved_here(ctx: Context) -> set[str]:

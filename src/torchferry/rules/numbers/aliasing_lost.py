@@ -63,7 +63,7 @@ class AliasingLost(Rule):
             if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
                 continue
             array = _shared_array(node.value)
-            if not array:
+            if not array or array == node.targets[0].id or _casts_only(node.value):
                 continue
             written = _written_after(ctx, node, array, node.targets[0].id)
             if written is not None:
@@ -90,6 +90,20 @@ def _shared_array(value: Any) -> str:
     return first.id if isinstance(first, ast.Name) else ""
 
 
+def _casts_only(move: ast.Call) -> bool:
+    """`.to(torch.float)`: a copy on every device."""
+    words = [ast.unparse(word) for word in (*move.args, *(k.value for k in move.keywords))]
+    dtypes = (
+        "torch.float",
+        "torch.double",
+        "torch.half",
+        "torch.int",
+        "torch.long",
+        "torch.bfloat",
+    )
+    return bool(words) and all(word.startswith(tuple(f"torch.{kind}" for kind in kinds)) for word in words)
+
+
 def _written_after(ctx: Context, node: Any, array: str, view: str) -> Any:
     scope = ctx.function(node) or ctx.tree
     written = None
@@ -106,9 +120,10 @@ def _written_after(ctx: Context, node: Any, array: str, view: str) -> Any:
                 and (written is None or line < written.lineno)
             ):
                 written, loop = part, ctx.loop(part)
-        elif isinstance(part, ast.Name) and part.id == view:
-            if isinstance(part.ctx, ast.Store):
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            if part.id in (view, array):
                 return None
+        elif isinstance(part, ast.Name) and part.id == view:
             used = max(used, line)
     if written is None or (ctx.loop(node) is not None and loop is ctx.loop(node)):
         return None
