@@ -90,18 +90,13 @@ def _shared_array(value: Any) -> str:
     return first.id if isinstance(first, ast.Name) else ""
 
 
+_DTYPES = tuple(f"torch.{kind}" for kind in "float double half bfloat int uint long bool".split())
+
+
 def _casts_only(move: ast.Call) -> bool:
     """`.to(torch.float)`: a copy on every device."""
     words = [ast.unparse(word) for word in (*move.args, *(k.value for k in move.keywords))]
-    dtypes = (
-        "torch.float",
-        "torch.double",
-        "torch.half",
-        "torch.int",
-        "torch.long",
-        "torch.bfloat",
-    )
-    return bool(words) and all(word.startswith(tuple(f"torch.{kind}" for kind in kinds)) for word in words)
+    return bool(words) and all(word.startswith(_DTYPES) for word in words)
 
 
 def _written_after(ctx: Context, node: Any, array: str, view: str) -> Any:
