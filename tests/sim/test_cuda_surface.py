@@ -91,7 +91,8 @@ USES: dict[str, dict[str, str]] = {
         "is_available": "assert c.is_available()",
         "is_bf16_supported": "assert c.is_bf16_supported()",
         "is_current_stream_capturing": "assert not c.is_current_stream_capturing()",
-        "is_initialized": "assert c.is_initialized()",
+        "is_initialized": "assert not c.is_initialized(); torch.ones(1, device='cuda'); "
+        "assert c.is_initialized()",
         "is_tf32_supported": "assert c.is_tf32_supported()",
         "max_memory_allocated": "x = torch.ones(1024, device='cuda'); del x; "
         "assert c.max_memory_allocated() == 4096",
@@ -105,7 +106,8 @@ USES: dict[str, dict[str, str]] = {
         "memory_snapshot": "assert c.memory_snapshot() == []",
         "memory_stats": "x = torch.ones(1, device='cuda'); "
         "assert c.memory_stats()['allocated_bytes.all.current'] == 512",
-        "memory_stats_as_nested_dict": "assert 'segment' in c.memory_stats_as_nested_dict()",
+        "memory_stats_as_nested_dict": "c.init(); "
+        "assert 'segment' in c.memory_stats_as_nested_dict()",
         "memory_summary": "assert 'Allocated memory' in c.memory_summary()",
         "reset_accumulated_memory_stats": "c.reset_accumulated_memory_stats()",
         **{

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import TypeAlias
 
 from torchferry.sim.memory import Memory
-from torchferry.sim.places import called_directly, user_frame
+from torchferry.sim.places import called_directly, caller, user_frame
 from torchferry.sim.sites import Site
 from torchferry.sim.tables.families import MAKING
 from torchferry.sim.tags import LOADING
@@ -76,7 +75,7 @@ class Counter:
         frame = user_frame(depth + 2) if self.tracing else None
         if frame is None:
             return self.site(name, device, None, 0)
-        return self.site(name, device, frame.f_code, frame.f_lasti, sys._getframe(depth + 1))
+        return self.site(name, device, frame.f_code, frame.f_lasti, caller(depth + 1))
 
     @property
     def operators(self) -> dict[tuple[str, int, int, int], list[int]]:

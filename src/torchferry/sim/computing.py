@@ -96,7 +96,10 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
         if device < 0 and (counter.loading or session.lenient):
             site = counter.site_here(name, FLOATING if session.lenient else device, 1)
         elif tracing:
-            frame = getframe(2)
+            try:
+                start = frame = getframe(2)
+            except ValueError:  # a thread of C++ has no frame of Python below
+                start = frame = getframe(1)
             code = frame.f_code
             while internal[code.co_filename]:
                 back = frame.f_back
@@ -107,7 +110,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             lasti = frame.f_lasti
             site = sites.get((id(code), lasti, device))
             if site is None:
-                site = site_of(name, device, code, lasti, getframe(2))
+                site = site_of(name, device, code, lasti, start)
                 if site.code is code:  # else it does not keep the code, whose id may come again
                     sites[id(code), lasti, device] = site
         else:

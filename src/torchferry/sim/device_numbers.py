@@ -44,8 +44,20 @@ def _functions() -> Iterator[tuple[Any, str]]:
             yield torch.Tensor, name
 
 
+def _parse_to(*args: Any, **kwargs: Any) -> Any:
+    """What `module.to(1)` asks to read its arguments."""
+    if args and args[0].__class__ is int:
+        args = (torch.device("cuda", args[0]), *args[1:])
+    return _original_parse_to(*args, **kwargs)
+
+
+_original_parse_to: Any = torch._C._nn._parse_to
+
+
 def install(patcher: Patcher) -> None:
     """Put the stand-ins into torch."""
+    make: Any = _written_out
+    patcher.set(torch._C._nn, "_parse_to", make(_parse_to))
     for owner, name in list(_functions()):
         original = getattr(owner, name)
         patcher.set(owner, name, _written_out(original), copies=owner is torch)

@@ -73,11 +73,14 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             out = call(*args, **kwargs)
         except (RuntimeError, IndexError) as error:
             out = failures.recover(session, operator, device, args, kwargs, error)
-        frame = getframe(2)
+        try:
+            start = frame = getframe(2)
+        except ValueError:  # a thread of C++ has no frame of Python below
+            start = frame = getframe(1)
         if tracing:
             while internal[frame.f_code.co_filename] and frame.f_back is not None:
                 frame = frame.f_back
-        site = site_of(name, device, frame.f_code, frame.f_lasti, getframe(2))
+        site = site_of(name, device, frame.f_code, frame.f_lasti, start)
         try:
             site.nbytes += tag_results(out, site, memory)
         except OutOfMemory as full:
@@ -86,7 +89,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
         if pinned:
             pin(out)
         elif device == FLOATING and tag_of(out) is site:  # else it was made before
-            hint = _device_in_sight(getframe(2))
+            hint = _device_in_sight(start)
             if hint != CPU:
                 set_tag(out, HostTag(FLOATING, site, History(hint=hint)))
         return out

@@ -54,9 +54,17 @@ def is_internal(filename: str) -> bool:
     return internal_files[filename]
 
 
+def caller(depth: int) -> FrameType:
+    """The frame so far below; the caller's own in a thread of C++, where nothing is below."""
+    try:
+        return sys._getframe(depth + 1)
+    except ValueError:
+        return sys._getframe(1)
+
+
 def user_frame(depth: int = 1) -> FrameType | None:
     """Innermost frame of the user's program; the outermost frame if there is none."""
-    frame: FrameType | None = sys._getframe(depth)
+    frame: FrameType | None = caller(depth)
     last = frame
     while frame is not None:
         if not internal_files[frame.f_code.co_filename]:

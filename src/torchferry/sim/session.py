@@ -26,6 +26,13 @@ from torchferry.sim.tags import (
 )
 from torchferry.trace import Account, Event, Header
 
+#: What follows every error of the driver.
+CUDA_ERROR_NOTE = (
+    "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace "
+    "below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+)
+
 
 class Session:
     """A simulated machine with `gpus` GPUs, as `with simulate() as gpu` gives it."""
@@ -43,6 +50,8 @@ class Session:
             raise ValueError("gpus must be at least 1")
         if rng not in ("host", "device"):
             raise ValueError(f"rng must be 'host' or 'device', not {rng!r}")
+        #: What `simulate` was called with, for the processes that the program spawns.
+        self.settings: dict[str, Any] = {}
         self.gpus: int = gpus
         self.name = name
         self.capability = capability
@@ -57,8 +66,12 @@ class Session:
         self.drawing_device = CPU
         #: What `torch.set_default_device` had set when the session began.
         self.default_device: Any = None
-        #: True in a forked child: CUDA cannot be used there.
+        #: True once CUDA was used or its cards were counted: forked children may not use it then.
+        self.poisons_forks = False
+        #: True in such a child.
         self.forked = False
+        #: True until CUDA is used in this process.
+        self.unready = True
         self.generators: dict[int, torch.Generator] = {}
         #: Above 0: tensors without a tag are not known to be the user's own CPU tensors.
         self.lenient = 0
@@ -99,11 +112,7 @@ class Session:
             raise_device_error(
                 "out-of-range-device",
                 "CUDA error: invalid device ordinal\n"
-                "GPU device may be out of range, do you have enough GPUs?\n"
-                "CUDA kernel errors might be asynchronously reported at some other API call, so "
-                "the stacktrace below might be incorrect.\nFor debugging consider passing "
-                "CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side "
-                "assertions.\n",
+                f"GPU device may be out of range, do you have enough GPUs?\n{CUDA_ERROR_NOTE}",
                 "cuda",
                 error=getattr(torch, "AcceleratorError", RuntimeError),
             )
@@ -112,8 +121,8 @@ class Session:
         """Device number of `device`; checks the index and that CUDA may be used here."""
         if device.type != "cuda":
             return CPU
-        if self.forked:
-            self.check_process()
+        if self.unready:
+            self.make_ready()
         index = device.index
         if index is None:
             return self.current_device
@@ -121,13 +130,17 @@ class Session:
             self.check_index(index)
         return int(index)
 
-    def check_process(self) -> None:
-        """Refuse a GPU in a forked child, as CUDA does once the parent has used it."""
+    def make_ready(self) -> None:
+        """CUDA starts. Refused in a forked child whose parent has started it."""
+        torch.cuda._lazy_init()
+        self.poisons_forks, self.unready = True, False
+
+    def in_child(self) -> None:
+        """This process was forked just now."""
+        self.forked, self.unready = self.poisons_forks, True
         if self.forked:
-            raise RuntimeError(
-                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
-                "multiprocessing, you must use the 'spawn' start method"
-            )
+            for card in self.memory.cards:  # so that new results are noticed
+                card.limit = card.threshold = -1
 
     # Tags ----------------------------------------------------------------------------------
 
@@ -197,6 +210,10 @@ class Session:
 
     def out_of_memory(self, full: OutOfMemory, operator: str) -> NoReturn:
         """Raise torch.OutOfMemoryError with PyTorch's words."""
+        if self.forked:
+            raise getattr(torch, "AcceleratorError", RuntimeError)(
+                f"CUDA error: initialization error\n{CUDA_ERROR_NOTE}"
+            )
         card = self.memory.cards[full.device]
         free = max(self.total_memory - card.allocated, 0)
         message = (

@@ -19,14 +19,17 @@ from torchferry.sim import (
     constructors,
     device_numbers,
     device_type,
+    distributed,
     dynamo_import,
     grouping,
     legacy_types,
     loading,
+    processes,
     recurrent,
     shortcut,
     state,
     storage_methods,
+    synchronized,
     tensor_methods,
     threads,
 )
@@ -35,6 +38,8 @@ from torchferry.sim.cuda import (
     comm,
     driver,
     driver_only,
+    missing,
+    nccl,
     nvtx,
     refused,
     seeds,
@@ -65,12 +70,17 @@ _INSTALLERS = (
     grouping,
     comm,
     nvtx,
+    nccl,
+    missing,
     storages,
     refused,
     autocast,
     backward,
     compiling,
     loading,
+    processes,
+    synchronized,
+    distributed,
     threads,
     shortcut,
     driver_only,
@@ -114,6 +124,7 @@ class simulate:
 
     def __enter__(self) -> Session:
         session = Session(**self._settings)
+        session.settings = self._settings
         with _lock:
             outer = state.running()
             if outer is not None:

@@ -29,7 +29,7 @@ def running() -> Session | None:
 
 def _in_child() -> None:
     for session in _sessions:
-        session.forked = True
+        session.in_child()
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -26,8 +29,23 @@ _Base: Any = torch._C.StorageBase
 _device = _Base.device.__get__
 
 
+_local = threading.local()
+
+
+@contextmanager
+def as_on_host() -> Iterator[None]:
+    """In this thread storages are what they are underneath: on the host."""
+    _local.on_host = True
+    try:
+        yield
+    finally:
+        _local.on_host = False
+
+
 def _number(storage: Any) -> int:
     tag = storage._ferry
+    if getattr(_local, "on_host", False):
+        return CPU
     return CPU if tag is None or tag.device == FLOATING else int(tag.device)
 
 

@@ -43,7 +43,7 @@ def install(patcher: Patcher) -> None:
     accelerator = getattr(torch, "accelerator", None)
     if accelerator is not None:
         for name, value in (
-            ("is_available", lambda: True),
+            ("is_available", driver.is_available),
             ("device_count", lambda: state.current().gpus),
         ):
             patcher.set(accelerator, name, value, copies=True)

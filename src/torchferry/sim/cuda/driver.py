@@ -102,7 +102,19 @@ def _set_device(index: int) -> None:
 
 
 def _init() -> None:
-    state.current().check_process()
+    session = state.current()
+    session.poisons_forks, session.unready = True, False
+
+
+def is_available() -> bool:
+    """True. Counting the cards by the driver is a first use of CUDA, as to forks."""
+    state.current().poisons_forks = True
+    return True
+
+
+def _count() -> int:
+    state.current().poisons_forks = True
+    return state.current().gpus
 
 
 def _nothing(*args: Any, **kwargs: Any) -> None:
@@ -119,7 +131,7 @@ def _set_fraction(fraction: float, device: int) -> None:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_cuda_init": _init,
-    "_cuda_getDeviceCount": lambda: state.current().gpus,
+    "_cuda_getDeviceCount": _count,
     "_cuda_getDevice": lambda: state.current().current_device,
     "_cuda_setDevice": _set_device,
     "_cuda_exchangeDevice": _exchange,
@@ -179,10 +191,10 @@ def install(patcher: Patcher) -> None:
     patcher.set(cuda, "_is_in_bad_fork", _in_bad_fork)
     patcher.set(cuda, "_cudart", Runtime())
     patcher.set(cuda, "_get_device_properties", properties)
-    patcher.set(cuda, "_initialized", True)
+    patcher.set(cuda, "_initialized", False)
     patcher.set(cuda, "_queued_calls", [])
     patcher.set(cuda, "device_count", lambda: state.current().gpus, copies=True)
-    patcher.set(cuda, "is_available", lambda: True, copies=True)
+    patcher.set(cuda, "is_available", is_available, copies=True)
     patcher.set(cuda, "is_bf16_supported", lambda *a, **k: True, copies=True)
     patcher.set(cuda, "mem_get_info", _mem_get_info, copies=True)
     patcher.set(cuda, "is_current_stream_capturing", lambda: False, copies=True)

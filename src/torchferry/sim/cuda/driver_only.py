@@ -25,8 +25,6 @@ def install(patcher: Patcher) -> None:
             function = getattr(torch._C, name)
             if isinstance(function, BuiltinFunctionType):
                 patcher.set(torch._C, name, _refusal(name))
-    # The question of torch.nn.parallel; without NCCL it adds gradients up by ordinary operators.
-    patcher.set(torch.cuda.nccl, "is_available", lambda tensors: False)
 
 
 def _refusal(name: str) -> Callable[..., Any]:

@@ -45,6 +45,7 @@ def follow_spawned_processes(request: Request) -> None:
 
     def with_device(name: str) -> dict[str, Any]:
         data = plain(name)
+        data.pop("torchferry_sim", None)  # the simulator's own way, for programs that import it
         data[_KEY] = _Preparation(source)
         return data
 
