@@ -588,5 +588,5 @@ def test_many_calls_end() -> None:
     """Each function calls the next one twice: a trillion calls if all were followed."""
     chain = "\n".join(f"def f{n}(x):\n    f{n + 1}(x)\n    return f{n + 1}(x)" for n in range(40))
     ip = flow(f"{chain}\ndef f40(x):\n    return x\ny = f0(g)\n")
-    assert ip.spent
+    assert ip.refused
     assert ip.steps < 20_000

@@ -1,7 +1,8 @@
-"""A cache of findings by file, so that a second run only looks at what changed.
+"""A cache of results by file, so that a second run only looks at what changed.
 
-One file for each project and set of options in `.torchferry_cache`; an entry holds as long as the
-file's size and time of change are the same, and the code of torchferry is.
+One file for each project and set of options in `.torchferry_cache`. An entry holds as long as the
+file, all files that it led to and the code of torchferry are the same, and as its imports would
+still be found where they were.
 """
 
 from __future__ import annotations
@@ -12,28 +13,33 @@ import zlib
 from typing import TYPE_CHECKING
 
 from torchferry._version import __version__
+from torchferry.source.project import Store, find_path, stamp_of
 
 if TYPE_CHECKING:
-    from torchferry.core.finding import Finding
+    from torchferry.source.project import Stamp
 
+    from ._merging import FileResult
     from ._settings import Settings
 
 _FOLDER = ".torchferry_cache"
 _PARTS = ("core", "source", "torchapi", "flow", "rules")
-_Entry = tuple[int, int, "list[Finding]"]
 
 
 class Cache:
     """The cache of one run; nothing goes wrong when it cannot be read or written."""
 
     def __init__(self, settings: Settings) -> None:
-        name = f"{zlib.crc32(f'{_code_stamp()}{settings.options!r}'.encode()):08x}"
+        what = f"{_code_stamp()}{settings.options!r}{os.getcwd()}"
+        name = f"{zlib.crc32(what.encode('utf-8', 'replace')):08x}"
         self.folder = os.path.join(settings.root, _FOLDER)
         self.file = os.path.join(self.folder, f"{name}.pickle")
         self.changed = False
-        self.entries: dict[str, _Entry] = self._read()
+        self.entries: dict[str, FileResult] = self._read()
+        self._store = Store()
+        self._stamps: dict[str, Stamp] = {}
+        self._found: dict[tuple[str, str, tuple[str, ...]], str | None] = {}
 
-    def _read(self) -> dict[str, _Entry]:
+    def _read(self) -> dict[str, FileResult]:
         try:
             with open(self.file, "rb") as file:
                 entries = pickle.load(file)
@@ -41,25 +47,36 @@ class Cache:
             return {}
         return entries if isinstance(entries, dict) else {}
 
-    def get(self, path: str) -> list[Finding] | None:
-        """The findings of a file that did not change; None when it must be checked."""
+    def get(self, path: str) -> FileResult | None:
+        """The result of a file when nothing that it is made of changed; None otherwise."""
         entry = self.entries.get(path)
-        if entry is None:
+        if entry is None or entry.stamp != self._stamp(path):
             return None
-        try:
-            now = os.stat(path)
-        except OSError:
-            return None
-        return entry[2] if entry[:2] == (now.st_mtime_ns, now.st_size) else None
+        for other, stamp in entry.stamps.items():
+            if stamp != self._stamp(other):
+                return None
+        for (module, folder), found in entry.asked.items():
+            if self._find(module, folder, entry.folders) != found:
+                return None
+        return entry
 
-    def put(self, path: str, findings: list[Finding]) -> None:
-        """Remember the findings of a file."""
-        try:
-            now = os.stat(path)
-        except OSError:
-            return
-        self.entries[path] = (now.st_mtime_ns, now.st_size, findings)
-        self.changed = True
+    def _stamp(self, path: str) -> Stamp:
+        found = self._stamps.get(path)
+        if found is None:
+            found = self._stamps[path] = stamp_of(path)
+        return found
+
+    def _find(self, module: str, folder: str, folders: tuple[str, ...]) -> str | None:
+        key = module, folder, folders
+        if key not in self._found:
+            self._found[key] = find_path(self._store, *key)
+        return self._found[key]
+
+    def put(self, result: FileResult) -> None:
+        """Remember the result of a file that could be read."""
+        if result.error is None and result.stamp[0]:
+            self.entries[result.path] = result
+            self.changed = True
 
     def save(self) -> None:
         """Write the cache, whole or not at all."""

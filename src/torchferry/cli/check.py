@@ -17,6 +17,8 @@ _HELP = """Find device mistakes in PyTorch source, without running it.
 PATHS are files, folders, or - for standard input. Settings are read from [tool.torchferry] in the
 nearest pyproject.toml; options of the command line win.
 
+Files of the same project that PATHS import are followed, and reported on where a fault is theirs.
+
 Exit codes: 0 no error and no warning, 1 errors or warnings, 2 wrong use or a file that could not
 be processed (the others are).
 """
@@ -42,6 +44,7 @@ _FORMATS = ("text", "json", "sarif", "github")
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files or folders out.")
 @click.option("--jobs", "-j", type=click.IntRange(0), default=0, help="Processes; 0: by the work.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write .torchferry_cache.")
+@click.option("--show-not-analysed", is_flag=True, help="List what the analysis could not see.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors of this command.")
 def command(
     paths: tuple[str, ...],
@@ -58,6 +61,7 @@ def command(
     exclude: tuple[str, ...],
     jobs: int,
     no_cache: bool,
+    show_not_analysed: bool,
     quiet: bool,
 ) -> None:
     """Check PATHS; see `_HELP`."""
@@ -86,34 +90,42 @@ def command(
     else:
         run.hide_baseline()
     if not quiet:
-        _report(run, form)
+        _report(run, form, show_not_analysed)
     sys.exit(run.exit_code())
 
 
-def _report(run: CheckRun, form: str) -> None:
+def _report(run: CheckRun, form: str, listed: bool) -> None:
+    errors = run.troubles.errors
     if form == "json":
         from torchferry.report.check_json import findings_json
 
-        click.echo(findings_json(run.findings, run.troubles.errors))
+        click.echo(findings_json(run.findings, errors, run.not_analysed, listed=listed))
     elif form == "sarif":
         from torchferry.report.sarif import sarif_text
 
         from ._settings import described_rules
 
-        click.echo(sarif_text(run.findings, run.troubles.errors, described_rules()))
+        gaps = run.not_analysed if listed else ()
+        click.echo(sarif_text(run.findings, errors, described_rules(), gaps))
     elif form == "github":
         from torchferry.report.github import workflow_commands
 
-        for line in workflow_commands(run.findings, run.troubles.errors):
+        for line in workflow_commands(run.findings, errors, run.not_analysed if listed else ()):
             click.echo(line)
     else:
-        from torchferry.report.check_text import finding_text, summary_text
+        _report_text(run, listed)
 
-        for finding in run.findings:
-            click.echo(finding_text(finding, run.document(finding.location.path)) + "\n")
-        text = summary_text(run.findings, run.files, run.troubles.errors)
-        if run.hidden:
-            text += f"; {run.hidden} in the baseline"
-        if run.fixed:
-            text = f"{run.fixed} fixed; {text}"
-        click.echo(text)
+
+def _report_text(run: CheckRun, listed: bool) -> None:
+    from torchferry.report.check_text import finding_text, not_analysed_text, summary_text
+
+    for finding in run.findings:
+        click.echo(finding_text(finding, run.document(finding.location.path)) + "\n")
+    if listed and run.not_analysed:
+        click.echo(not_analysed_text(run.not_analysed) + "\n")
+    text = summary_text(run.findings, run.files, run.troubles.errors, len(run.not_analysed))
+    if run.hidden:
+        text += f"; {run.hidden} in the baseline"
+    if run.fixed:
+        text = f"{run.fixed} fixed; {text}"
+    click.echo(text)

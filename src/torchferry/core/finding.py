@@ -43,3 +43,11 @@ class Finding:
     help: str = ""  #: what to do, one sentence
     fix: Fix | None = None
     notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnalysed:
+    """A place that the analysis could not see into, and why."""
+
+    location: Location
+    reason: str

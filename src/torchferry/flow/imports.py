@@ -152,6 +152,8 @@ def _from_deferred(ip: Interp, node: ast.ImportFrom, module: str, path: str | No
             unit = local_module(ip, module)
             if unit is not None:
                 _store_all(ip, unit)
+            elif path is not None:
+                _note_unfollowed(ip, module, node)
             continue
         value = UNKNOWN if path is None else Deferred(ip.frame.unit, module, alias.name, node)
         ip.store(alias.asname or alias.name, value)
@@ -199,7 +201,7 @@ def arrive(ip: Interp, deferred: Deferred) -> Value:
     deferred.value = UNKNOWN  # for who asks again while the module runs
     caller, ip.frame = ip.frame, deferred.unit.frame
     try:
-        value = _brought(ip, deferred.module, deferred.name)
+        value = _brought(ip, deferred)
         _note_device(ip, deferred, value)
     finally:
         ip.frame = caller
@@ -207,8 +209,11 @@ def arrive(ip: Interp, deferred: Deferred) -> Value:
     return value
 
 
-def _brought(ip: Interp, module: str, name: str) -> Value:
+def _brought(ip: Interp, deferred: Deferred) -> Value:
+    module, name = deferred.module, deferred.name
     unit = local_module(ip, module)
+    if unit is None:
+        _note_unfollowed(ip, module, deferred.node)
     if not name:
         return _as_value(ip, module, unit)
     value = None if unit is None else unit.frame.vars.get(name)
@@ -218,6 +223,14 @@ def _brought(ip: Interp, module: str, name: str) -> Value:
         inner = _joined(module, name)
         value = _as_value(ip, inner, local_module(ip, inner))
     return value
+
+
+def _note_unfollowed(ip: Interp, module: str, node: Any) -> None:
+    assert ip.project is not None
+    unit = ip.frame.unit
+    doc = ip.project.peek(module, unit.doc.path)
+    if doc is not None and id(doc) in ip.unfollowed:
+        ip.unfollowed_imports.append((node, unit, module, ip.unfollowed[id(doc)][1]))
 
 
 def _as_value(ip: Interp, module: str, unit: Unit | None) -> Value:

@@ -79,7 +79,6 @@ class Interp:
         self.steps = 0
         self.budget = 0
         self.compute_pays = True  #: whether an operator is worth the device by itself
-        self.spent = False
         self.clashes: list[Clash] = []
         self.functions: list[Func] = []
         self.classes: list[Class] = []
@@ -106,7 +105,10 @@ class Interp:
         self.units: dict[int, Unit] = {}  #: id(document) -> its unit
         self.neighbour_lines = 0
         self.unfollowed: dict[int, tuple[Document, str]] = {}  #: imported, not run, and why
+        self.unfollowed_imports: list[tuple[Any, Unit, str, str]] = []  #: node, unit, name, why
         self.lost_imports: list[tuple[Any, Unit, str]] = []  #: of the project, and not there
+        self.refused: dict[int, Func] = {}  #: functions whose calls were beyond the bounds
+        self.followed: set[int] = set()  #: id of the functions that ran
         #: the reading twin of an augmented target, one a target: its identity is a key
         self.loads: dict[int, Any] = {}
         self.editable: set[int] = set()  #: id of the documents that may be changed
@@ -302,8 +304,10 @@ class Interp:
             or self.active.count(id(func.node)) > 1
             or self.steps > self.budget
         ):
-            self.spent = self.spent or self.steps > self.budget
+            if self.steps > self.budget or len(self.active) > MAX_CALL_DEPTH:
+                self.refused[id(func.node)] = func
             return UNKNOWN
+        self.followed.add(id(func.node))
         frame = Frame(func.frame, func.unit, func, self.context(node))
         frame.cls = func.cls
         if func.cls is None and func.frame.cls is not None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from torchferry.core.errors import SourceError
-from torchferry.core.finding import Finding, Severity
+from torchferry.core.finding import Finding, NotAnalysed, Severity
 from torchferry.source.document import Document
 
 from .frame import code_frame
@@ -32,15 +32,24 @@ def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.split("\n"))
 
 
-def summary_text(findings: Sequence[Finding], files: int, errors: Sequence[SourceError]) -> str:
-    """One line about all files."""
+def not_analysed_text(gaps: Sequence[NotAnalysed]) -> str:
+    """What the analysis could not see, one line a place."""
+    return "\n".join(f"{gap.location}: not analysed: {gap.reason}" for gap in gaps)
+
+
+def summary_text(
+    findings: Sequence[Finding], files: int, errors: Sequence[SourceError], gaps: int = 0
+) -> str:
+    """One line about all files; gaps: the number of places that were not analysed."""
     counts = Counter(finding.severity for finding in findings)
     parts = [_count(counts[level], level.value) for level in Severity if counts[level]]
     failed = len({error.path for error in errors})
     if not files and not failed:
         return "no Python files found"
     text = f"{', '.join(parts) or 'nothing found'} in {_count(files, 'file')}"
-    return f"{text}; {_count(failed, 'file')} not processed" if failed else text
+    if failed:
+        text += f"; {_count(failed, 'file')} not processed"
+    return f"{text}; {_count(gaps, 'place')} not analysed" if gaps else text
 
 
 def _count(number: int, noun: str) -> str:

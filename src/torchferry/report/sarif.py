@@ -12,7 +12,7 @@ from urllib.parse import quote
 from torchferry._version import __version__
 from torchferry.core.edit import Fix
 from torchferry.core.errors import SourceError
-from torchferry.core.finding import Finding
+from torchferry.core.finding import Finding, NotAnalysed
 from torchferry.core.span import Location
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -22,9 +22,10 @@ def sarif_text(
     findings: Sequence[Finding],
     errors: Sequence[SourceError],
     rules: Sequence[dict[str, Any]],
+    gaps: Sequence[NotAnalysed] = (),
     indent: int | None = 2,
 ) -> str:
-    """The SARIF log of a whole run; `rules` are the rules as plain data."""
+    """The SARIF log of a whole run. rules: as plain data; gaps: what was not analysed."""
     index = {rule["code"]: number for number, rule in enumerate(rules)}
     log = {
         "$schema": _SCHEMA,
@@ -43,7 +44,10 @@ def sarif_text(
                 "invocations": [
                     {
                         "executionSuccessful": not errors,
-                        "toolExecutionNotifications": [_notification(e) for e in errors],
+                        "toolExecutionNotifications": [
+                            *(_notification(e) for e in errors),
+                            *(_gap(g) for g in gaps),
+                        ],
                     }
                 ],
                 "results": [_result(finding, index) for finding in findings],
@@ -88,7 +92,7 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
         "partialFingerprints": {"torchferry/v1": _fingerprint(finding)},
     }
     if finding.evidence:
-        steps = [
+        steps: list[dict[str, Any]] = [
             {
                 "location": {
                     "physicalLocation": _physical(step.location),
@@ -98,6 +102,14 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
             for step in finding.evidence
         ]
         result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
+        path = finding.location.path
+        related = [
+            s["location"]
+            for s, e in zip(steps, finding.evidence, strict=True)
+            if e.location.path != path
+        ]
+        if related:
+            result["relatedLocations"] = [{"id": n, **r} for n, r in enumerate(related, 1)]
     if finding.fix is not None:
         result["fixes"] = [_fix(finding.fix, finding.location)]
     return result
@@ -139,6 +151,14 @@ def _notification(error: SourceError) -> dict[str, Any]:
         place["region"] = region
     notification["locations"] = [{"physicalLocation": place}]
     return notification
+
+
+def _gap(gap: NotAnalysed) -> dict[str, Any]:
+    return {
+        "level": "note",
+        "message": {"text": f"not analysed: {gap.reason}"},
+        "locations": [{"physicalLocation": _physical(gap.location)}],
+    }
 
 
 def _uri(path: str) -> str:

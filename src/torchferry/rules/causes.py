@@ -77,7 +77,7 @@ class Causes:
         self.discarded = discarded_births(ctx)
         seen: set[tuple[str, int]] = set()
         for clash in ctx.ip.clashes:
-            if clash.unit.doc is not ctx.doc:
+            if clash.unit.doc is not ctx.doc and not _led_from_here(ctx, clash):
                 continue
             for cause in self._causes(clash):
                 if clash.doubtful:
@@ -93,6 +93,8 @@ class Causes:
         found, place_dev = clash.parties
         if clash.kind == "index":
             (base, _), (_, part) = found
+            if type(base.why) is OfModule and base.flags & (PARAM | BUFFER):
+                return [self._module(clash, base.why.inst, found)]
             return [self._index(clash, base, part)]
         partner = next((e for t, e in found if t.dev == ACCEL and e is not None), None)
         if self._in_hook(clash):
@@ -124,6 +126,7 @@ class Causes:
         back = self.history.moved_back(inst)
         if back is not None:
             cause.rule, cause.moved_back = "model-moved-back", back
+            cause.node = back if id(back) in ctx.parents else cause.node
             return cause
         function = ctx.function(inst.node)
         if getattr(function, "name", "") == "forward" and ctx.class_of(inst.node) is not None:
@@ -142,7 +145,7 @@ class Causes:
             cause.rule, cause.node = "metric-device", root.node
         elif not self.history.ever_moved(root) and root.node is not None:
             cause.node = root.node
-        if not isinstance(cause.node, ast.expr) or id(cause.node) not in ctx.parents:
+        if not isinstance(cause.node, ast.expr) or ctx.statement(cause.node) is None:
             cause.node = clash.node
         return cause
 
@@ -232,7 +235,7 @@ class Causes:
         node = next((s[1] for s in stores if s[1] is not None), None)
         if node is None and kept.before is not None:
             node = self.ctx.statement(kept.before.node)
-        if node is not None and id(node) in self.ctx.parents:
+        if node is not None and self.ctx.statement(node) is not None:
             cause.rule, cause.node = "unregistered-tensor-attribute", node
 
     def _born(self, cause: Cause, born: Why, newest: Why, found: list[Any]) -> None:
@@ -356,6 +359,11 @@ class Causes:
             and call.func.attr == "register_hook"
             for call, _, _ in clash.stack
         )
+
+
+def _led_from_here(ctx: Context, clash: Clash) -> bool:
+    """Whether a clash in another file is one of what this document gives to it."""
+    return any(unit.doc is ctx.doc for _, unit, _ in clash.stack)
 
 
 def causes(ctx: Context, rule: str) -> list[Cause]:

@@ -9,7 +9,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Evidence
+from torchferry.core.span import Span
 from torchferry.flow.values import Ext, Func, Method, Seq, Tensor, Why
+
+from .elsewhere import Elsewhere
 
 if TYPE_CHECKING:
     from torchferry.core.span import Location
@@ -27,6 +30,7 @@ class Context:
 
     def __init__(self, doc: Document, ip: Interp) -> None:
         self.doc, self.ip, self.tree = doc, ip, doc.tree
+        self.elsewhere = Elsewhere(doc, ip)
         #: ids of the nodes that are at fault only where a value is more than one number
         self.doubtful: set[int] = set()
         self._by_name: dict[str, list[Event]] | None = None
@@ -59,16 +63,23 @@ class Context:
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around `node`, from the inside out."""
-        parent = self.parents.get(id(node))
+        parent = self._parent(node)
         while parent is not None:
             yield parent
-            parent = self.parents.get(id(parent))
+            parent = self._parent(parent)
+
+    def _parent(self, node: ast.AST) -> ast.AST | None:
+        return self.parents.get(id(node)) or self.elsewhere.parent(node)
+
+    def own(self, node: Any) -> bool:
+        """Whether a node stands in this document: in no other one may a fix change anything."""
+        return id(node) in self.parents
 
     def statement(self, node: ast.AST) -> Any:
-        """The statement that `node` is part of; None for nodes of another file."""
+        """The statement that `node` is part of."""
         current: ast.AST | None = node
         while current is not None and not isinstance(current, ast.stmt):
-            current = self.parents.get(id(current))
+            current = self._parent(current)
         return current
 
     def function(self, node: Any) -> Any:
@@ -99,22 +110,24 @@ class Context:
 
     def source(self, node: ast.AST) -> str:
         """The text of a node on one line, shortened."""
-        text = " ".join(self.doc.source(node).split())
+        text = " ".join(self.elsewhere.doc_of(node).source(node).split())
         return text if len(text) <= 60 else text[:57] + "..."
 
     def location(self, node: ast.AST) -> Location:
         """Where a node stands; a function or class stands at its header."""
+        doc = self.elsewhere.doc_of(node)
         if isinstance(node, (ast.For, ast.AsyncFor)):
-            from torchferry.core.span import Span
-
-            begin = self.doc.offset(node.lineno, node.col_offset)
-            return self.doc.location(Span(begin, self.doc.span(node.iter).end))
+            begin = doc.offset(node.lineno, node.col_offset)
+            return doc.location(Span(begin, doc.span(node.iter).end))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            start = self.doc.offset(node.lineno, node.col_offset)
-            from torchferry.core.span import Span
+            start = doc.offset(node.lineno, node.col_offset)
+            return doc.location(Span(start, doc.line_end(node.lineno)))
+        return doc.location(node)
 
-            return self.doc.location(Span(start, self.doc.line_end(node.lineno)))
-        return self.doc.location(node)
+    def where(self, node: Any) -> str:
+        """The place of a node in a sentence: "line 3", "utils.py:3" for another file."""
+        doc = self.elsewhere.doc_of(node)
+        return f"line {node.lineno}" if doc is self.doc else f"{doc.path}:{node.lineno}"
 
     # ---- evidence
 
@@ -135,7 +148,7 @@ class Context:
         """The chain of a tensor as evidence."""
         steps = []
         for why in self.chain(tensor):
-            if why.unit.doc is self.doc and getattr(why.node, "lineno", None) is not None:
+            if getattr(why.node, "lineno", None) is not None:
                 step = self.step(why.node, f"`{self.source(why.node)}`: {why.text}")
                 if step not in steps:
                     steps.append(step)

@@ -27,7 +27,7 @@ def device_at(ctx: Context, node: ast.AST, partner: Any = None) -> str:
     if local:
         return local
     for owner, name, stmt, bits in ctx.ip.device_names:
-        if bits != ACCEL or getattr(stmt, "lineno", None) is None:
+        if bits != ACCEL or getattr(stmt, "lineno", None) is None or not ctx.own(stmt):
             continue
         if (
             owner is None

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from torchferry.core.edit import Safety
 from torchferry.core.errors import RewriteRefused
 from torchferry.source.apply import apply_fixes
+from torchferry.source.project import Project
 from torchferry.source.reread import check_rewrite
 
-from .engine import check_document
+from .engine import Checked, all_findings, check_in_project
 from .options import CheckOptions
 
 if TYPE_CHECKING:
     from torchferry.core.edit import Fix
     from torchferry.core.finding import Finding
     from torchferry.source.document import Document
+    from torchferry.source.project import Store
 
 _ROUNDS = 10
 
@@ -26,28 +29,46 @@ class Fixed:
     """The outcome: the new document, what was fixed, and the findings that are left."""
 
     document: Document
+    checked: Checked
     fixed: list[Finding] = field(default_factory=list)
-    left: list[Finding] = field(default_factory=list)
+
+    @property
+    def left(self) -> list[Finding]:
+        """The findings in the new document."""
+        return all_findings(self.checked)
 
 
 def fix_document(
-    doc: Document, options: CheckOptions | None = None, *, unsafe: bool = False
+    doc: Document,
+    options: CheckOptions | None = None,
+    *,
+    unsafe: bool = False,
+    store: Store | None = None,
+    keep: Collection[str] = (),
 ) -> Fixed:
     """Apply the fixes of a document's findings, in rounds. Nothing is written.
 
-    unsafe: also the fixes that may change what the program does. A rewrite that does not survive
-    proof-reading is left out, and the round ends the work.
+    unsafe: also the fixes that may change what the program does. store: where imported files are
+    read from; None leaves them unknown. keep: lines whose ignore comments other files need.
+    A rewrite that does not survive proof-reading is left out, and the round ends the work.
     """
     fixed: list[Finding] = []
     for _ in range(_ROUNDS):
-        findings = check_document(doc, options)
+        checked = _check(doc, options, store)
+        checked.unused = [u for u in checked.unused if doc.line_text(u.line).strip() not in keep]
+        findings = all_findings(checked)
         wanted = [f for f in findings if f.fix is not None and _allowed(f.fix, unsafe)]
         after, done = _apply(doc, wanted)
         if after is None or after.text == doc.text:
-            break
+            return Fixed(doc, checked, fixed)
         doc = after
         fixed += done
-    return Fixed(doc, fixed, check_document(doc, options))
+    return Fixed(doc, _check(doc, options, store), fixed)
+
+
+def _check(doc: Document, options: CheckOptions | None, store: Store | None) -> Checked:
+    project = None if store is None else Project([doc], store)
+    return check_in_project(doc, options, project)
 
 
 def _allowed(fix: Fix, unsafe: bool) -> bool:

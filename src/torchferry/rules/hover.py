@@ -14,16 +14,17 @@ from .modules import class_name, device_then
 if TYPE_CHECKING:
     from torchferry.core.span import Span
     from torchferry.source.document import Document
+    from torchferry.source.project import Project
 
 _WORDS = {CPU: "on the CPU", ACCEL: "on the accelerator"}
 
 
-def describe(doc: Document, offset: int) -> tuple[str, Span] | None:
+def describe(doc: Document, offset: int, project: Project | None = None) -> tuple[str, Span] | None:
     """Where the tensor or module at a character lives and how it came there, and its span.
 
     None where the flow knows nothing. Raises UnparsableSource.
     """
-    ctx = Context(doc, analyse(doc, migrating=False))
+    ctx = Context(doc, analyse(doc, migrating=False, project=project))
     best: tuple[int, Any, Any, Any] | None = None
     for node, value, event in _values(ctx):
         if id(node) not in ctx.parents:
@@ -61,7 +62,9 @@ def _text(ctx: Context, node: Any, value: Any, event: Any) -> str:
         where = _WORDS.get(value.dev, "on a device that is not known")
         lines = [f"`{name}`: a tensor {where}", ""]
         for step in ctx.evidence(value):
-            lines.append(f"- line {step.location.line}: {step.text}")
+            place = step.location
+            own = place.path == ctx.doc.path
+            lines.append(f"- {f'line {place.line}' if own else str(place)}: {step.text}")
         return "\n".join(lines).rstrip()
     where = _WORDS.get(device_then(ctx, value, event), "on a device that is not known")
     return f"`{name}`: a module of `{class_name(value)}`, {where}"

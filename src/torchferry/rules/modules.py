@@ -55,11 +55,10 @@ class ModuleHistory:
         self.moves: dict[int, list[tuple[int, Any]]] = {}
         self.moved_nodes: set[int] = set()
         self.late: set[int] = set()
-        for inst, bits, node, frame, _ in ctx.ip.facts.get("module-move", ()):
-            if frame.unit.doc is ctx.doc:
-                self.moves.setdefault(id(inst), []).append((bits, node))
-                if bits != CPU:
-                    self.moved_nodes.add(id(inst.node))
+        for inst, bits, node, _, _ in ctx.ip.facts.get("module-move", ()):
+            self.moves.setdefault(id(inst), []).append((bits, node))
+            if bits != CPU:
+                self.moved_nodes.add(id(inst.node))
         for parent, child, parent_dev, child_dev, _ in ctx.ip.facts.get("adopted", ()):
             if parent_dev == ACCEL and child_dev == CPU:
                 self.late.add(id(child))

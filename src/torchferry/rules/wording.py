@@ -37,7 +37,7 @@ def proof(ctx: Context, cause: Cause) -> list[Evidence]:
     if (
         cause.module is not None
         and cause.module.node is not None
-        and id(cause.module.node) in ctx.parents
+        and ctx.statement(cause.module.node) is not None
     ):
         steps.append(ctx.step(cause.module.node, "the module is made on the CPU here"))
     if cause.moved_back is not None:
@@ -48,9 +48,8 @@ def proof(ctx: Context, cause: Cause) -> list[Evidence]:
             break
     for node, text in cause.extra:
         steps.append(ctx.step(node, text))
-    for call, unit, _ in cause.clash.stack:
-        if unit.doc is ctx.doc:
-            steps.append(ctx.step(call, f"passed into `{ctx.source(call)}`"))
+    for call, _, _ in cause.clash.stack:
+        steps.append(ctx.step(call, f"passed into `{ctx.source(call)}`"))
     steps.append(ctx.step(cause.clash.node, f"met here, in {operator_name(cause)}"))
     unique = []
     for step in steps:
@@ -82,6 +81,8 @@ def move_fix(ctx: Context, cause: Cause, expr: Any, safety: Safety = Safety.SAFE
 
 def birth_fix(ctx: Context, cause: Cause, call: Any) -> Fix | None:
     """`device=` in the factory; behind it for a call that takes none."""
+    if not ctx.own(call):
+        return None
     device = device_at(ctx, call)
     parameter = tensor_parameter(ctx, call)
     if parameter and (not device or device != "device" or ctx.function(call) is not None):

@@ -125,10 +125,20 @@ class _Walk:
     def _excluded(self, root: str, entry: os.DirEntry[str]) -> bool:
         if not self.exclude:
             return False
-        below = os.path.relpath(entry.path, root)
-        return any(
-            fnmatch(entry.name, pattern) or fnmatch(below, pattern) for pattern in self.exclude
-        )
+        return _matches(entry.name, os.path.relpath(entry.path, root), self.exclude)
+
+
+def excluded(path: str, exclude: Sequence[str]) -> bool:
+    """Whether a search from the current folder would have left a file out."""
+    parts = os.path.normpath(path).split(os.sep)
+    if not SKIPPED_FOLDERS.isdisjoint(parts):
+        return True
+    below = [os.sep.join(parts[: n + 1]) for n in range(len(parts))]
+    return any(_matches(name, path, exclude) for name, path in zip(parts, below, strict=True))
+
+
+def _matches(name: str, below: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch(name, pattern) or fnmatch(below, pattern) for pattern in patterns)
 
 
 def reason_of(error: OSError) -> str:

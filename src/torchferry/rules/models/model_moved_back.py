@@ -71,11 +71,11 @@ class ModelMovedBack(Rule):
                 if edits is not None:
                     title = f"copy `{ctx.source(cause.expr)}` to the CPU too"
                     fix = Fix(title, edits, Safety.SAFE, group="moved back")
-            line = cause.moved_back.lineno
+            where = ctx.where(cause.moved_back)
             yield self.finding(
                 ctx,
                 cause.node,
-                f"the {module_words(cause)} was moved back to the CPU in line {line}, but its "
+                f"the {module_words(cause)} was moved back to the CPU in {where}, but its "
                 "input is on the GPU",
                 evidence=proof(ctx, cause),
                 help="bring the input to the CPU as well, or leave the model where it is",
