@@ -62,7 +62,7 @@ class Counter:
         key = (name, side, id(code), lasti)
         site = self.sites.get(key)
         if site is None:
-            card = self.memory.unsettled[device] if device >= 0 else None
+            card = self.memory.cards[device] if device >= 0 else None
             operator = name.partition(".")[0]
             site = self.sites[key] = Site(name, operator, device, side, code, lasti, card)
             site.direct = start is not None and called_directly(start, code)

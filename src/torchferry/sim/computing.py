@@ -19,6 +19,7 @@ from torchferry.sim.operators import Operator
 from torchferry.sim.places import internal_files
 from torchferry.sim.sites import FIRST, Site
 from torchferry.sim.tables import families
+from torchferry.sim.tables.bindings import METHODS
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
@@ -44,11 +45,12 @@ class _Mixed(Exception):
 def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     """Runner of an operator that computes."""
     call, name, waits = random_call(session, operator), operator.name, operator.waits
+    if call is operator.func._op:
+        call = method_of(operator) or call
     before, silent = lookup(operator), not operator.func._schema.returns
     on_host = families.HOST_RESULTS.get(operator.short)
     last, more = _where_tensors_are(operator.func._schema)
-    counter, memory, site_of = session.counter, session.memory, session.counter.site
-    died, settle, bury = memory.died, memory.settle, memory.died.append
+    counter, site_of = session.counter, session.counter.site
     sites: dict[tuple[int, int, int], Site] = {}
     tracing, getframe, internal = counter.tracing, sys._getframe, internal_files
     first = FIRST if tracing else 0
@@ -83,7 +85,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
         if before is not None:
             args, kwargs = before(session, operator, args, kwargs, device)
         try:
-            out = call(*args, **kwargs)
+            out = call(*args, **kwargs) if kwargs else call(*args)
         except (RuntimeError, IndexError) as error:
             out = failures.recover(session, operator, device, args, kwargs, error)
         if device == _NONE:
@@ -118,6 +120,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             if site is None:
                 site = sites[0, 0, device] = site_of(name, device, None, 0)
         try:
+            count = site.count
             if out.__class__ is Tensor:
                 storage = storage_of(out)
                 if storage._ferry is None:
@@ -126,36 +129,46 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
                     if card is None:
                         storage._ferry = site
                     else:
-                        if died:
-                            settle()
-                        now = card.allocated + ((nbytes + 511) & -512)
-                        if now > card.threshold:
-                            card.grow(now, nbytes)
-                        card.allocated = now
-                        tag = storage._ferry = DeviceTag(storage, bury)
+                        size = (nbytes + 511) & -512
+                        if card.allocated + size > card.threshold:
+                            card.grow(card.allocated + size, nbytes)
+                        card.allocated += size
+                        tag = storage._ferry = DeviceTag()
                         tag.device = device
                         tag.nbytes = nbytes
                         tag.site = site
-                    births = site.births
-                    if births < first:
+                    if count < first:
                         site.note(out, nbytes)
-                    site.births = births + 1
                 else:
                     nbytes = out.nbytes
+                    site.kept += 1
                     site.kept_bytes += nbytes
                 site.nbytes += nbytes
-            elif out is not None:
-                site.nbytes += tag_results(out, site, memory)
+            else:
+                site.kept += 1
+                if out is not None:
+                    site.nbytes += tag_results(out, site)
+            site.count = count + 1
         except OutOfMemory as full:
+            site.kept += 1
+            site.count += 1
             session.out_of_memory(full, name)
         except NO_STORAGE:
-            site.nbytes += tag_results(out, site, memory)
-        site.count += 1
+            site.kept += 1
+            site.nbytes += tag_results(out, site)
+            site.count += 1
         if waits and device >= 0:
             counter.wait(operator.short)
         return out
 
     return run
+
+
+def method_of(operator: Operator) -> Callable[..., Any] | None:
+    """The method of tensors that runs the same kernel as an operator, with cheaper arguments."""
+    if operator.name not in METHODS or operator.func.namespace != "aten":
+        return None
+    return getattr(torch._C.TensorBase, operator.short, None)
 
 
 def _where_tensors_are(schema: Any) -> tuple[int, bool]:

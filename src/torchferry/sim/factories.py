@@ -40,7 +40,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     another (CPU) tensor does not: then the device is not the user's wish. It follows the tensor
     arguments, else it floats until the tensor meets another.
     """
-    call, memory, before = random_call(session, operator), session.memory, lookup(operator)
+    call, before = random_call(session, operator), lookup(operator)
     name, short, site_of = operator.name, operator.short, session.counter.site
     tracing, getframe, internal = session.counter.tracing, sys._getframe, internal_files
     call_directly = operator.func._op
@@ -81,11 +81,12 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             while internal[frame.f_code.co_filename] and frame.f_back is not None:
                 frame = frame.f_back
         site = site_of(name, device, frame.f_code, frame.f_lasti, start)
+        site.count += 1
+        site.kept += 1
         try:
-            site.nbytes += tag_results(out, site, memory)
+            site.nbytes += tag_results(out, site)
         except OutOfMemory as full:
             session.out_of_memory(full, name)
-        site.count += 1
         if pinned:
             pin(out)
         elif device == FLOATING and tag_of(out) is site:  # else it was made before

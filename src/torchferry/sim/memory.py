@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from torchferry.sim.sites import Site
-    from torchferry.sim.tags import DeviceTag
 
 SMALL_SEGMENT = 2 << 20
 LARGE_SEGMENT = 20 << 20
@@ -68,8 +67,9 @@ class CardMemory:
     sites: list[Site] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     holders: list[tuple[Site, int]] = field(default_factory=list)
+    at_new_top: bool = False
+    due: int = 1  #: `look` when so many tensors are gone
     since: float = field(default_factory=time.perf_counter)
-    _at_new_top: bool = False
     _holders_at: int = 0
     _recent_peak: int = 0
     _stride: int = 1
@@ -81,46 +81,45 @@ class CardMemory:
         return sum(site.births for site in self.sites)
 
     def take(self, nbytes: int) -> None:
-        """Take memory for a tensor (the hot path of mode.py does the same inline)."""
-        now = self.allocated + ((nbytes + 511) & -512)
-        if now > self.threshold:
-            self.grow(now, nbytes)
-        self.allocated = now
+        """Take memory for a tensor (the hot path of computing.py does the same inline)."""
+        size = (nbytes + 511) & -512
+        if self.allocated + size > self.threshold:
+            self.grow(self.allocated + size, nbytes)
+        self.allocated += size
 
-    def free(self, site: Site, nbytes: int) -> None:
-        """Give back what `take` took for a tensor that was born at `site`."""
-        if self._at_new_top:
+    def look(self) -> None:
+        """Do what is due: note who holds the memory at a new top, take a sample."""
+        if self.at_new_top:
             self.keep_holders()
-        site.freed += nbytes
-        self.allocated -= (nbytes + 511) & -512
-        self.freed += 1
         if self.freed >= self._next_sample:
-            self.sample()
+            self.sample(self.allocated)
+        self.due = self._next_sample
 
     def grow(self, now: int, nbytes: int) -> None:
         """Look closer: `allocated` would become `now`. Raises OutOfMemory."""
         if now > self.limit:
             self.ooms += 1
             raise OutOfMemory(self.index, nbytes)
-        self.allocated = self.threshold = self._recent_peak = now
+        self.threshold = self._recent_peak = now
         self.peak = max(self.peak, now)
         if now > self.top:
             self.top = now
-            self._at_new_top = True
+            self.at_new_top = True
+            self.due = 0
         if now > self.reserved:
             self.reserved = _segments(now)
             self.reserved_peak = max(self.reserved_peak, self.reserved)
             self.reserved_top = max(self.reserved_top, self.reserved)
         self._next_sample -= 1
         if self.freed >= self._next_sample:
-            self.sample()
+            self.sample(now)
 
-    def sample(self) -> None:
-        """Note the memory in use; thin the samples out where there are many."""
+    def sample(self, now: int) -> None:
+        """Note that `now` bytes are in use; thin the samples out where there are many."""
         seconds = time.perf_counter() - self.since
-        self.samples.append(Sample(seconds, self.births, self.allocated, self._recent_peak))
-        self._recent_peak = self.allocated
-        self.threshold = min(self.allocated, self.limit)
+        self.samples.append(Sample(seconds, self.births, now, self._recent_peak))
+        self._recent_peak = now
+        self.threshold = min(now, self.limit)
         if len(self.samples) >= 2 * SAMPLES:
             pairs = zip(self.samples[::2], self.samples[1::2], strict=True)
             self.samples = [b._replace(peak=max(a.peak, b.peak)) for a, b in pairs]
@@ -129,7 +128,7 @@ class CardMemory:
 
     def keep_holders(self) -> None:
         """Note who holds the memory now, at the top; not again for a top that is hardly higher."""
-        self._at_new_top = False
+        self.at_new_top = False
         if self.top * 64 >= self._holders_at * 65:
             self._holders_at = self.top
             held = ((site, site.born_bytes - site.freed) for site in self.sites)
@@ -137,11 +136,11 @@ class CardMemory:
 
     def finish(self) -> None:
         """Take the last look at the memory, for an account."""
-        if self._at_new_top:
+        if self.at_new_top:
             self.keep_holders()
         last = self.samples[-1] if self.samples else Sample(0.0, 0, 0, 0)
         if last.births != self.births or last.allocated != self.allocated:
-            self.sample()
+            self.sample(self.allocated)
 
 
 class OutOfMemory(Exception):
@@ -154,35 +153,11 @@ class OutOfMemory(Exception):
 
 
 class Memory:
-    """Memory of all cards of a session. `total`: bytes of each card.
-
-    A storage that dies puts its tag into `died` (a call of C code, unlike a `__del__`); what it
-    held is given back before anyone looks.
-    """
+    """Memory of all cards of a session. `total`: bytes of each card."""
 
     def __init__(self, cards: int, total: int) -> None:
         self.total = total
-        self.died: list[DeviceTag] = []
-        #: Where `settle` may not have been called before.
-        self.unsettled = [CardMemory(index, total) for index in range(cards)]
-
-    @property
-    def cards(self) -> list[CardMemory]:
-        """The cards, as they are now."""
-        self.settle()
-        return self.unsettled
-
-    def settle(self) -> None:
-        """Give back what dead storages held."""
-        died = self.died
-        while died:
-            try:
-                tag = died.pop()
-            except IndexError:  # another thread was faster
-                return
-            card = tag.site.card
-            if card is not None:
-                card.free(tag.site, tag.nbytes)
+        self.cards = [CardMemory(index, total) for index in range(cards)]
 
     def set_fraction(self, device: int, fraction: float) -> None:
         """Let the program use `fraction` (0 to 1) of the card."""
@@ -199,7 +174,7 @@ class Memory:
     def reset_peaks(self, device: int) -> None:
         """Start the peaks again from what is in use now."""
         card = self.cards[device]
-        card.sample()
+        card.sample(card.allocated)
         card.peak = card.allocated
         card.reserved_peak = card.reserved
 

@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchferry.sim import checks, computing, factories, operators
-from torchferry.sim.shortcut import close_shortcut
+from torchferry.sim.shortcut import VIEWS_PASS, close_shortcut
 from torchferry.sim.tables import families
 from torchferry.sim.tags import (
     CPU,
@@ -126,7 +126,7 @@ def _foreign_runner(session: Session, operator: operators.Operator) -> Runner:
         with session.mode:
             out = func.redispatch(_CPU_KERNEL, *args, **kwargs)
         site = session.counter.site_here(operator.name, device, 2)
-        site.nbytes += tag_results(out, site, session.memory)
+        site.nbytes += tag_results(out, site)
         return out
 
     return run
@@ -136,7 +136,7 @@ def _detach_runner(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`detach` comes here even while views pass by: autograd calls it for every gradient."""
     tensor = args[0]
     out = _detach(tensor)
-    if tensor.layout is not torch.strided:
+    if not VIEWS_PASS and tensor.layout is not torch.strided:
         share_tag(out, tensor)
     return out
 
@@ -214,10 +214,11 @@ def _read_runner(session: Session, operator: operators.Operator) -> Runner:
 
 def _birth_runner(session: Session, operator: operators.Operator) -> Runner:
     """`lift_fresh`: data from Python becomes a tensor on the host. Not counted as computing."""
-    call, name, counter = operator.func._op, operator.name, session.counter
+    name, counter = operator.name, session.counter
+    call = None if operator.short == "lift_fresh" else operator.func._op
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        out = call(*args, **kwargs)
+        out = args[0] if call is None else call(*args, **kwargs)  # it gives back what it gets
         storage = storage_of(out)
         if storage._ferry is None:
             site = storage._ferry = counter.site_here(name, CPU, 1)

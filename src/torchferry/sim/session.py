@@ -17,6 +17,7 @@ from torchferry.sim.tags import (
     CPU,
     FLOATING,
     LAZY,
+    DeviceTag,
     MoveNote,
     Tag,
     nbytes_of,
@@ -154,9 +155,8 @@ class Session:
         site = self.counter.site(made.name, device, made.code, made.lasti)
         site.direct = made.direct
         nbytes = self._tag(tensor, site)
-        if isinstance(old, Site):  # its birth was counted there
-            old.births -= 1
-            old.kept_bytes += nbytes
+        if not isinstance(old, DeviceTag):  # its birth was counted there
+            made.keep(nbytes)
         site.born(tensor, nbytes)
 
     def birth(self, tensor: torch.Tensor, device: int, operator: str) -> None:
@@ -172,7 +172,7 @@ class Session:
         moves: tuple[MoveNote, ...] = (),
     ) -> int:
         try:
-            return tag_tensor(tensor, site, self.memory, origin, moves)
+            return tag_tensor(tensor, site, origin, moves)
         except OutOfMemory as full:
             self.out_of_memory(full, site.name)
 

@@ -31,22 +31,18 @@ READS = ("_local_scalar_dense",)
 _find_rule: Any = getattr(simple_registry, "find_torch_dispatch_rule", None)
 _FIND_RULE_CODE: Any = getattr(_find_rule, "__code__", None)
 
-_library: list[Any] = []
-
-
-def active() -> bool:
-    """True while views pass by."""
-    return bool(_library)
+#: Not empty while views pass by: then every tensor has a storage.
+VIEWS_PASS: list[Any] = []
 
 
 def open_shortcut() -> None:
     """Let views pass by the Python dispatch key."""
-    if _library:
+    if VIEWS_PASS:
         return
     marks = ("_record_function_enter_new", "_record_function_exit._RecordFunction")
     for namespace, names in (("aten", VIEWS + READS), ("profiler", marks)):
         library = torch.library.Library(namespace, "IMPL")
-        _library.append(library)
+        VIEWS_PASS.append(library)
         for name in names:
             if torch._C._dispatch_has_kernel(f"{namespace}::{name}"):
                 library.impl(name, torch.library.fallthrough_kernel, "Python")
@@ -56,8 +52,8 @@ def open_shortcut() -> None:
 
 def close_shortcut() -> None:
     """Show views to the mode again."""
-    while _library:
-        _library.pop()._destroy()
+    while VIEWS_PASS:
+        VIEWS_PASS.pop()._destroy()
     if _find_rule is not None:
         _find_rule.__code__ = _FIND_RULE_CODE
 

@@ -22,13 +22,12 @@ class Site:
 
     name: of the overload (`add.Tensor`); operator: without it (`add`). device: where its results
     live; side: the same for the counts, where loading data is apart. direct: the program's own line
-    called the operator. count, nbytes: calls and bytes of their results; births: storages made;
-    kept_bytes: bytes of results that were no births; freed: bytes of births that are gone (GPUs
-    only).
+    called the operator. count, nbytes: calls and bytes of their results. A call with one result is
+    a birth, unless it is among the `kept` with `kept_bytes`, which made no storage of their own;
+    `more`: births beyond those. freed: bytes of births that are gone (GPUs only).
     """
 
     __slots__ = (
-        "births",
         "card",
         "code",
         "count",
@@ -36,8 +35,10 @@ class Site:
         "direct",
         "first",
         "freed",
+        "kept",
         "kept_bytes",
         "lasti",
+        "more",
         "name",
         "nbytes",
         "operator",
@@ -69,10 +70,16 @@ class Site:
         self.direct = False
         self.count = 0
         self.nbytes = 0
-        self.births = 0
+        self.kept = 0
         self.kept_bytes = 0
+        self.more = 0
         self.freed = 0
         self.first: tuple[tuple[tuple[int, ...], str, int], ...] = ()
+
+    @property
+    def births(self) -> int:
+        """Storages that were made here."""
+        return self.count - self.kept + self.more
 
     @property
     def born_bytes(self) -> int:
@@ -87,7 +94,16 @@ class Site:
 
     def born(self, tensor: Any, nbytes: int) -> None:
         """Count a birth that is no call of an operator (a copy between devices, data of Python)."""
-        if self.code is not None and self.births < FIRST:
-            self.note(tensor, nbytes)
-        self.births += 1
+        self.add_birth(tensor, nbytes)
         self.nbytes += nbytes
+
+    def add_birth(self, tensor: Any, nbytes: int) -> None:
+        """Count a birth whose call and bytes are counted elsewhere."""
+        if self.more < FIRST and self.code is not None:
+            self.note(tensor, nbytes)
+        self.more += 1
+
+    def keep(self, nbytes: int) -> None:
+        """A result with `nbytes` made no storage of its own."""
+        self.kept += 1
+        self.kept_bytes += nbytes

@@ -70,10 +70,10 @@ def _tag(storage: Any, number: int, origin: Tag | None) -> None:
     site = session.counter.site_here("storage", number, 1)
     made = site if origin is None else origin_of(origin)
     try:
-        nbytes = tag_storage(storage, site, session.memory, made, ((number, None, 0),))
+        nbytes = tag_storage(storage, site, made, ((number, None, 0),))
     except OutOfMemory as full:
         session.out_of_memory(full, "storage")
-    site.births += 1
+    site.more += 1
     site.nbytes += nbytes
 
 

@@ -7,14 +7,12 @@ Tensors without a storage (sparse) carry the tag themselves.
 
 from __future__ import annotations
 
-import weakref
 from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch.nn import parameter
 
-from torchferry.sim.memory import Memory
 from torchferry.sim.shortcut import close_shortcut
 from torchferry.sim.sites import FIRST, Site
 
@@ -107,10 +105,11 @@ class HostTag:
         return self.history.hint
 
 
-class DeviceTag(weakref.ref[Any]):
-    """Tag of a storage on a GPU: `Memory.died` gets it when the storage dies.
+class DeviceTag:
+    """Tag of a storage on a GPU: gives its memory back when the storage dies.
 
-    site: where the storage was made; nbytes: its size.
+    site: where the storage was made; nbytes: its size. Set by who makes the tag, once the memory
+    is taken: a call of an `__init__` would cost as much as all the rest.
     """
 
     __slots__ = ("device", "nbytes", "site")
@@ -120,6 +119,16 @@ class DeviceTag(weakref.ref[Any]):
     pinned = False
     moves: tuple[MoveNote, ...] = ()
     hint = CPU
+
+    def __del__(self) -> None:
+        site, nbytes = self.site, self.nbytes
+        card = site.card
+        if card is not None:
+            if card.freed >= card.due:
+                card.look()
+            site.freed += nbytes
+            card.allocated -= (nbytes + 511) & -512
+            card.freed += 1
 
     @property
     def origin(self) -> Site:
@@ -141,11 +150,6 @@ class DeviceTag(weakref.ref[Any]):
         """The instruction that made the tensor."""
         return self.origin.lasti
 
-    def release(self) -> None:
-        """Give the memory back before the storage dies: it gets another tag."""
-        if self.site.card is not None:
-            self.site.card.free(self.site, self.nbytes)
-
 
 class MovedTag(DeviceTag):
     """Tag of a copy on a GPU: `site` is the move, `origin` where the tensor was made before."""
@@ -166,7 +170,6 @@ def origin_of(tag: Tag) -> Site:
 def tag_storage(
     storage: Any,
     site: Site,
-    memory: Memory,
     origin: Site | None = None,
     moves: tuple[MoveNote, ...] = (),
 ) -> int:
@@ -178,41 +181,31 @@ def tag_storage(
     if site.card is None:
         new: Tag = site if not moves else HostTag(site.device, origin or site, History(moves))
     else:
-        memory.settle()
         site.card.take(nbytes)
         if moves:
-            new = MovedTag(storage, memory.died.append)
+            new = MovedTag()
             new.origin, new.moves = origin or site, moves
         else:
-            new = DeviceTag(storage, memory.died.append)
+            new = DeviceTag()
         new.device, new.nbytes, new.site = site.device, nbytes, site
-    replace_tag(storage, new)
+    storage._ferry = new
     return nbytes
 
 
 def tag_tensor(
     tensor: Any,
     site: Site,
-    memory: Memory,
     origin: Site | None = None,
     moves: tuple[MoveNote, ...] = (),
 ) -> int:
     """Tag a tensor's storage, or the tensor and the parts inside where it has none, as `site`'s."""
     storage = storage_or_none(tensor)
     if storage is not None:
-        return tag_storage(storage, site, memory, origin, moves)
+        return tag_storage(storage, site, origin, moves)
     close_shortcut()
     setattr(tensor, ATTRIBUTE, HostTag(site.device, origin or site, History(moves)))
     parts = _sparse_parts(tensor)
-    return sum(tag_tensor(part, site, memory, origin, moves) for part in parts)
-
-
-def replace_tag(storage: Any, tag: Tag) -> None:
-    """Give a storage another tag."""
-    old = storage._ferry
-    storage._ferry = tag
-    if isinstance(old, DeviceTag):
-        old.release()
+    return sum(tag_tensor(part, site, origin, moves) for part in parts)
 
 
 def tag_of(tensor: Any) -> Tag | None:
@@ -253,7 +246,7 @@ def set_tag(tensor: Any, tag: Site | HostTag) -> None:
     """Tag `tensor`'s storage on the host; where it has none, the tensor and the parts inside."""
     storage = storage_or_none(tensor)
     if storage is not None:
-        replace_tag(storage, tag)
+        storage._ferry = tag
         return
     close_shortcut()
     setattr(tensor, ATTRIBUTE, tag)
@@ -287,32 +280,54 @@ def device_named(number: int) -> torch.device:
     return device
 
 
-def tag_results(out: Any, site: Site, memory: Memory) -> int:
+def tag_results(out: Any, site: Site) -> int:
     """Tag every untagged tensor in `out` as born at `site`; returns the bytes of all of them."""
     if isinstance(out, torch.Tensor):
         storage = storage_or_none(out)
         if storage is None:
-            return _tag_without_storage(out, site, memory)
+            return _tag_without_storage(out, site)
         if storage._ferry is None:
-            nbytes = tag_storage(storage, site, memory)
-            if site.births < FIRST:
-                site.note(out, nbytes)
-            site.births += 1
+            nbytes = tag_storage(storage, site)
+            site.add_birth(out, nbytes)
             return nbytes
         nbytes = nbytes_of(out)
         site.kept_bytes += nbytes
         return nbytes
-    if isinstance(out, (tuple, list)):
-        return sum(tag_results(item, site, memory) for item in out)
-    return 0
+    if not isinstance(out, (tuple, list)):
+        return 0
+    nbytes, card = 0, site.card
+    for item in out:  # as below for the usual case, without the calls: optimizers come here
+        if item.__class__ is not torch.Tensor:
+            nbytes += tag_results(item, site)
+            continue
+        try:
+            storage = storage_of(item)
+        except NO_STORAGE:
+            nbytes += tag_results(item, site)
+            continue
+        if storage._ferry is not None:
+            nbytes += tag_results(item, site)
+            continue
+        size = storage.nbytes()
+        if card is None:
+            storage._ferry = site
+        else:
+            card.take(size)
+            tag = storage._ferry = DeviceTag()
+            tag.device, tag.nbytes, tag.site = site.device, size, site
+        if site.more < FIRST:
+            site.note(item, size)
+        site.more += 1
+        nbytes += size
+    return nbytes
 
 
-def _tag_without_storage(out: Any, site: Site, memory: Memory) -> int:
+def _tag_without_storage(out: Any, site: Site) -> int:
     close_shortcut()
     if getattr(out, ATTRIBUTE, None) is None:
         setattr(out, ATTRIBUTE, HostTag(site.device, site))
     if out.layout is not torch.strided:
-        return sum(tag_results(part, site, memory) for part in _sparse_parts(out))
+        return sum(tag_results(part, site) for part in _sparse_parts(out))
     return 0
 
 
