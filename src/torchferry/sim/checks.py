@@ -100,15 +100,26 @@ def _mixed(
         return _indexing(session, operator, tensors)
     if name.startswith(("_foreach_", "_fused_", "_amp_")):
         return _foreach(session, operator, args, tensors)
-    if operator.check is Check.ITERATOR or torch.Tag.pointwise in operator.func.tags:
+    allowed = families.CPU_SCALAR_VALUES.get(name)
+    if allowed is not None:
+        return _iterator(session, operator, _without_scalar(session, tensors, allowed))
+    checked = operator.check in (Check.STRUCTURED, Check.WRAPPER)
+    if operator.check is Check.ITERATOR or (
+        not checked and torch.Tag.pointwise in operator.func.tags
+    ):
         return _iterator(session, operator, tensors)
-    if name in families.CPU_SCALAR_VALUES and _is_scalar(tensors[-1]):
-        return tensors[0][2]
     return _same(operator, tensors)
 
 
-def _is_scalar(placed: Placed) -> bool:
-    return placed[2] == CPU and placed[1].dim() == 0
+def _without_scalar(session: Session, tensors: list[Placed], allowed: str) -> list[Placed]:
+    """The tensors that must be together: not a 0-dim CPU tensor as the argument `allowed`."""
+    rest = []
+    for name, tensor, device in tensors:
+        if name == allowed and device == CPU and tensor.dim() == 0:
+            carry_gradient_home(session, tensor, CPU)
+        else:
+            rest.append((name, tensor, device))
+    return rest
 
 
 def _iterator(session: Session, operator: Operator, tensors: list[Placed]) -> int:
@@ -146,7 +157,7 @@ def _indexing(session: Session, operator: Operator, tensors: list[Placed]) -> in
     for name, tensor, device in tensors[1:]:
         if device == home:
             continue
-        if name in ("indices", "mask"):
+        if name == "indices":
             if device != CPU:
                 message = (
                     "indices should be either on cpu or on the same device as the indexed tensor "

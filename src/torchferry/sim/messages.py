@@ -138,6 +138,16 @@ def _grid_sampler(tensors: list[Placed]) -> str:
     )
 
 
+def _masked_fill(tensors: list[Placed]) -> str | None:
+    devices = {name: device for name, _, device in tensors}
+    if devices["self"] == devices["mask"]:
+        return None
+    return (
+        "expected self and mask to be on the same device, but got mask on "
+        f"{device_named(devices['mask'])} and self on {device_named(devices['self'])}"
+    )
+
+
 def generator_message(wanted: int, found: int) -> str:
     """Words for a generator of another device than the tensor's."""
     kinds = ("cpu" if wanted <= CPU else "cuda", "cpu" if found <= CPU else "cuda")
@@ -145,6 +155,8 @@ def generator_message(wanted: int, found: int) -> str:
 
 
 _SPECIAL: dict[str, Any] = {
+    "masked_fill": _masked_fill,
+    "masked_fill_": _masked_fill,
     "convolution": _convolution,
     "convolution_overrideable": _convolution,
     "block_diag": _block_diag,

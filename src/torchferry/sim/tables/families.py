@@ -41,17 +41,20 @@ ANY_CPU_SCALARS = frozenset({"where"})
 
 #: Pointwise operators whose kernel refuses a 0-dim CPU tensor.
 NO_CPU_SCALAR = frozenset(
-    """mse_loss smooth_l1_loss huber_loss binary_cross_entropy lerp
+    """mse_loss smooth_l1_loss huber_loss binary_cross_entropy lerp lerp_
     binary_cross_entropy_backward mse_loss_backward smooth_l1_loss_backward huber_loss_backward
-    masked_scatter_ scatter gather""".split()
+    masked_scatter_ scatter gather masked_fill masked_fill_ index_fill index_fill_
+    binary_cross_entropy_with_logits soft_margin_loss""".split()
 )
 
-#: The last argument may be a 0-dim CPU tensor.
-CPU_SCALAR_VALUES = frozenset(
-    """fill_ fill masked_fill_ masked_fill index_fill_ index_fill mul_ div_ _foreach_mul_
-    _foreach_mul _foreach_div _foreach_div_ _foreach_add _foreach_add_ _fused_adam_ _fused_adamw_
-    _fused_sgd_ _fused_adagrad_ clamp clamp_ clamp_min clamp_max""".split()
-)
+#: Operator -> the argument that may be a 0-dim CPU tensor; the others must be together.
+CPU_SCALAR_VALUES = {
+    **dict.fromkeys(("masked_fill", "masked_fill_", "index_fill", "index_fill_"), "value"),
+    "binary_cross_entropy_with_logits": "self",
+    "soft_margin_loss": "target",
+    "lerp": "weight",
+    "lerp_": "weight",
+}
 
 #: Their `found_inf`, `step`, `lr` arguments and the like may be on the CPU.
 ANY_MIX = frozenset(
@@ -59,6 +62,7 @@ ANY_MIX = frozenset(
     _has_compatible_shallow_copy_type record_stream sym_size sym_stride sym_numel
     _use_cudnn_ctc_loss _record_function_enter_new expand_as view_as reshape_as
     _resize_output_ result_type can_cast _linalg_check_errors _reshape_from_tensor
+    slice_scatter select_scatter diagonal_scatter as_strided_scatter fill fill_
     tensor_split _pack_padded_sequence _cudnn_ctc_loss ctc_loss _ctc_loss _ctc_loss_backward
     repeat_interleave""".split()
 )
