@@ -13,6 +13,7 @@ from torchferry.core.span import Span
 from torchferry.flow.values import Ext, Func, Method, Seq, Tensor, Why
 
 from .elsewhere import Elsewhere
+from .tree import Nodes, Parents, walk
 
 if TYPE_CHECKING:
     from torchferry.core.span import Location
@@ -39,27 +40,18 @@ class Context:
     # ---- the tree
 
     @cached_property
-    def parents(self) -> dict[int, ast.AST]:
-        """id(node) -> the node around it."""
-        found: dict[int, ast.AST] = {}
-        stack: list[ast.AST] = [self.tree]
-        while stack:
-            node = stack.pop()
-            for child in ast.iter_child_nodes(node):
-                found[id(child)] = node
-                stack.append(child)
-        return found
+    def _walked(self) -> tuple[Nodes, Parents]:
+        return walk(self.tree)
 
-    @cached_property
-    def nodes(self) -> dict[type, list[Any]]:
+    @property
+    def parents(self) -> Parents:
+        """id(node) -> the node around it, of this document."""
+        return self._walked[1]
+
+    @property
+    def nodes(self) -> Nodes:
         """All nodes of the tree by type, in the order of the text."""
-        found: dict[type, list[Any]] = {}
-        stack: list[ast.AST] = [self.tree]
-        while stack:
-            node = stack.pop()
-            found.setdefault(type(node), []).append(node)
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
-        return found
+        return self._walked[0]
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """The nodes around `node`, from the inside out."""
@@ -69,7 +61,8 @@ class Context:
             parent = self._parent(parent)
 
     def _parent(self, node: ast.AST) -> ast.AST | None:
-        return self.parents.get(id(node)) or self.elsewhere.parent(node)
+        found = self._walked[1].get(id(node))
+        return self.elsewhere.parent(node) if found is None and node is not self.tree else found
 
     def own(self, node: Any) -> bool:
         """Whether a node stands in this document: in no other one may a fix change anything."""
@@ -110,12 +103,12 @@ class Context:
 
     def source(self, node: ast.AST) -> str:
         """The text of a node on one line, shortened."""
-        text = " ".join(self.elsewhere.doc_of(node).source(node).split())
+        text = " ".join(self.doc_of(node).source(node).split())
         return text if len(text) <= 60 else text[:57] + "..."
 
     def location(self, node: ast.AST) -> Location:
         """Where a node stands; a function or class stands at its header."""
-        doc = self.elsewhere.doc_of(node)
+        doc = self.doc_of(node)
         if isinstance(node, (ast.For, ast.AsyncFor)):
             begin = doc.offset(node.lineno, node.col_offset)
             return doc.location(Span(begin, doc.span(node.iter).end))
@@ -126,8 +119,14 @@ class Context:
 
     def where(self, node: Any) -> str:
         """The place of a node in a sentence: "line 3", "utils.py:3" for another file."""
-        doc = self.elsewhere.doc_of(node)
+        doc = self.doc_of(node)
         return f"line {node.lineno}" if doc is self.doc else f"{doc.path}:{node.lineno}"
+
+    def doc_of(self, node: Any) -> Document:
+        """The document that a node stands in."""
+        if self.elsewhere.alone or id(node) in self.parents:
+            return self.doc
+        return self.elsewhere.doc_of(node)
 
     # ---- evidence
 

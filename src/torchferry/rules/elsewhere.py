@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .tree import walk
+
 if TYPE_CHECKING:
     from torchferry.flow.interp import Interp
     from torchferry.source.document import Document
@@ -19,16 +21,19 @@ class Elsewhere:
         self._docs: dict[int, Document] = {}
         self._parents: dict[int, ast.AST] = {}
 
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other file."""
+        return len(self.ip.units) < 2
+
     def doc_of(self, node: ast.AST) -> Document:
         """The document that a node stands in; the one under check where nothing else is known."""
-        if len(self.ip.units) < 2:
-            return self.doc
         self._walk()
         return self._docs.get(id(node), self.doc)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node around a node of another file."""
-        if len(self.ip.units) < 2:
+        if self.alone:
             return None
         self._walk()
         return self._parents.get(id(node))
@@ -40,14 +45,10 @@ class Elsewhere:
         for unit in self.ip.units.values():
             if unit.doc is self.doc:
                 continue
-            stack: list[ast.AST] = [unit.tree]
-            while stack:
-                node = stack.pop()
-                self._docs[id(node)] = unit.doc
-                for child in ast.iter_child_nodes(node):
-                    self._parents[id(child)] = node
-                    stack.append(child)
-                twin = self.ip.loads.get(id(node))
-                if twin is not None:
+            _, parents = walk(unit.tree)
+            self._parents.update(parents)
+            self._docs.update(dict.fromkeys(parents, unit.doc))
+            for original, twin in self.ip.loads.items():
+                if original in parents:
                     self._docs[id(twin)] = unit.doc
-                    self._parents[id(twin)] = self._parents[id(node)]
+                    self._parents[id(twin)] = parents[original]

@@ -58,8 +58,10 @@ class MoveUndone(Rule):
             if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
                 continue
             name = node.targets[0].id
-            key = (id(ctx.function(node)), name)
             source = _moved_source(node.value)
+            if not source and not moves:
+                continue
+            key = (id(ctx.function(node)), name)
             if source:
                 if source != name:
                     moves[key] = (node, source)
