@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -83,10 +84,20 @@ def default_generators() -> tuple[torch.Generator, ...]:
     return tuple(found)
 
 
+class _DefaultGenerators(Sequence[torch.Generator]):
+    """`torch.cuda.default_generators` of the session that runs."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return default_generators()[index]
+
+    def __len__(self) -> int:
+        return state.current().gpus
+
+
 def install(patcher: Patcher) -> None:
     """Put the stand-ins into torch."""
     patcher.set(torch, "Generator", Generator, copies=True)
-    patcher.set(torch.cuda, "default_generators", default_generators())
+    patcher.set(torch.cuda, "default_generators", _DefaultGenerators())
 
 
 __all__ = ["CPU", "Generator", "GpuGenerator", "install"]

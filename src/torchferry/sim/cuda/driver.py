@@ -193,6 +193,8 @@ def install(patcher: Patcher) -> None:
     patcher.set(cuda, "_get_device_properties", properties)
     patcher.set(cuda, "_initialized", False)
     patcher.set(cuda, "_queued_calls", [])
+    if hasattr(cuda, "_lazy_seed_tracker"):  # seeds from before this machine was there
+        patcher.set(cuda, "_lazy_seed_tracker", type(cuda._lazy_seed_tracker)())
     patcher.set(cuda, "device_count", lambda: state.current().gpus, copies=True)
     patcher.set(cuda, "is_available", is_available, copies=True)
     patcher.set(cuda, "is_bf16_supported", lambda *a, **k: True, copies=True)
