@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from torchferry.torchapi.hosts import BUILTINS_FINE
 
 from .attributes import attribute_of
+from .graph import HOST_NODE
 from .iteration import part_of
-from .join import Choice
+from .join import UNSURE_TENSOR, Choice
 from .loops import objects_of
 from .module_tree import register
 from .operators import meet
 from .values import (
     ARRAY,
+    BATCHED,
     HOST,
     NONE,
     UNKNOWN,
@@ -24,6 +26,7 @@ from .values import (
     Map,
     Seq,
     Tensor,
+    TypeName,
     Value,
 )
 
@@ -154,7 +157,16 @@ def _map(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
     if len(args) < 2:
         return UNKNOWN
     items: list[Arg] = [(part_of(ip, v), None, False) for v, _, _ in args[1:]]
-    return Seq("iter", None, ip.call_value(args[0][0], items, {}, node))
+    function = args[0][0]
+    result = ip.call_value(function, items, {}, node)
+    if isinstance(function, (Ext, TypeName)) and isinstance(result, Tensor):
+        # the call of the function is not in the source: nothing can be written at it
+        if any(isinstance(v, Tensor) for v, _, _ in items):
+            flags = result.flags | UNSURE_TENSOR
+            result = Tensor(result.var, result.dev, flags, result.why)
+        else:
+            result = Tensor(HOST_NODE, result.dev, BATCHED, result.why)
+    return Seq("iter", None, result)
 
 
 def _filter(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:
