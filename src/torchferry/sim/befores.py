@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from torchferry.sim import waits
+from torchferry.sim.determinism import with_alert
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.generators import default_generators, generator_device
 from torchferry.sim.messages import generator_message
@@ -24,9 +26,8 @@ Before = Callable[..., Call]
 
 def lookup(operator: Operator) -> Before | None:
     """The check of an operator, None for most."""
-    if operator.short in _BY_NAME:
-        return _BY_NAME[operator.short]
-    return _generator if operator.random else None
+    before = _BY_NAME.get(operator.short, _generator if operator.random else None)
+    return with_alert(operator, before)
 
 
 def _generator(
@@ -145,6 +146,7 @@ def _no_kernel(
 
 
 _BY_NAME: dict[str, Before] = {
+    **waits.BY_NAME,
     "_pack_padded_sequence": _packed_lengths,
     **dict.fromkeys(REFUSED_DTYPES, _dtypes),
     **dict.fromkeys(NO_KERNEL, _no_kernel),

@@ -12,7 +12,7 @@ from torchferry.sim.generators import install as install_generators
 from torchferry.sim.moves import move
 from torchferry.sim.patching import Patcher
 from torchferry.sim.state import number_of
-from torchferry.sim.tags import CPU, device_number
+from torchferry.sim.tags import CPU, device_named, device_number
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
@@ -93,6 +93,13 @@ def asarray(
         if where.type not in ("cpu", "cuda"):
             return _asarray(obj, dtype=dtype, device=device, copy=copy, requires_grad=requires_grad)
         number = number_of(session, where)
+    if copy is False and isinstance(obj, torch.Tensor):
+        here = max(device_number(obj), CPU)
+        if here != number:
+            raise ValueError(
+                f"can't alias tensor 'obj' from device '{device_named(here)}' to "
+                f"'{device_named(number)}'."
+            )
     if not isinstance(obj, torch.Tensor):
         obj = _asarray(obj, dtype=dtype, device=_CPU, copy=copy if number < 0 else None)
     elif copy:

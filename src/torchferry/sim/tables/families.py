@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: Operators of PyTorch itself; those of other libraries are looked into.
-NAMESPACES = frozenset({"aten", "prim", "prims", "quantized", "mkldnn", "onednn", "inductor"})
+NAMESPACES = frozenset({"aten", "prim", "quantized", "mkldnn", "onednn", "inductor"})
 
 #: Operators that are no computing: marks of the profiler.
 UNSEEN = frozenset({"profiler"})
@@ -26,7 +26,7 @@ READS = frozenset({"_local_scalar_dense"})
 #: The result's size or a Python value depends on data: the host waits for the GPU.
 HOST_WAITS = frozenset(
     """_local_scalar_dense nonzero nonzero_numpy masked_select unique_dim _unique _unique2
-    unique_consecutive unique_dim_consecutive equal is_nonzero bincount repeat_interleave
+    unique_consecutive unique_dim_consecutive equal is_nonzero bincount
     _linalg_check_errors""".split()
 )
 
