@@ -287,8 +287,8 @@ class Emitter:
         if isinstance(expr, ast.Starred):
             return None
         suffix = ".cpu()"
-        if from_device and self.ip.library and use.reason == "use":
-            return None
+        if self.ip.library and use.reason == "use":
+            return None  # a library moves nothing that it is given
         if not from_device:
             device = self.names.at(expr)
             if not device:
