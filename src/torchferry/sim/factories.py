@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from torchferry.sim.session import Session
 
 
+_HOST = torch.device("cpu")
 _TENSOR_KINDS = ("TensorType", "ListType", "OptionalType")
 
 
@@ -69,6 +70,8 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             del kwargs["pin_memory"]
         if before is not None:
             args, kwargs = before(session, operator, args, kwargs, device)
+        if kind is not None and arguments and getattr(args[0], "is_meta", False):
+            kwargs["device"] = _HOST  # else the kernel would make a meta tensor
         try:
             out = call(*args, **kwargs)
         except (RuntimeError, IndexError) as error:

@@ -55,6 +55,8 @@ def move(
     memory_format: torch.memory_format = torch.preserve_format,
 ) -> torch.Tensor:
     """`tensor` on `device` (a number): itself if it is there already, else a copy."""
+    if tensor.is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     here = device_number(tensor)
     if here == FLOATING and device != FLOATING:
         here = CPU

@@ -102,7 +102,7 @@ def _to_general(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     target, dtype, non_blocking, layout = torch._C._nn._parse_to(*args, **kwargs)
     if target is None:
         target = device(self)
-    if target.type not in ("cpu", "cuda") or _device(self).type not in ("cpu", "cuda"):
+    if target.type not in ("cpu", "cuda") or _device(self).type not in ("cpu", "cuda", "meta"):
         return _Base.to(self, target, dtype or self.dtype, non_blocking, copy)
     number = state.current().index_of(target)
     return move(self, number, dtype, bool(non_blocking), copy, layout or torch.preserve_format)
