@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
 from torchferry.torchapi.modules import CONTAINERS, PARAMETERLESS, SELF_METHODS
@@ -59,12 +60,15 @@ def make_module(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
             inst.state["var"], inst.state["dev"] = inner.state["var"], inner.state["dev"]
             ip.graph.same(made.var, inner.state["var"])
             ip.owned.add(id(node))
-        elif not ip.migrating:
-            inst.state["dev"] = UNSURE  # what it wraps is not known
+        elif not ip.migrating or _is_argument(ip, args[0][1]):
+            _around_unknown(ip, inst, node)
         return inst
     adopt_arguments(ip, inst, [*args, *kwargs.values()])
+    given = [value for value, _, _ in (*args, *kwargs.values())]
     if not ip.migrating:
-        _wrapped_place(inst, [value for value, _, _ in (*args, *kwargs.values())])
+        _wrapped_place(inst, given)
+    elif last == "DistributedDataParallel" and UNKNOWN in given[:1]:
+        _around_unknown(ip, inst, node)
     if last in CONTAINERS and not inst.attrs:
         ip.owned.add(id(node))  # empty: what is added later is moved for itself
     for value, expr, _ in (*args, *kwargs.values()):
@@ -83,6 +87,19 @@ def make_module(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
         if bits:
             place(ip, inst, bits)
     return inst
+
+
+def _around_unknown(ip: Interp, inst: Inst, node: Any) -> None:
+    """What it wraps is not known: it is where that is, and moving that is not its part."""
+    ip.owned.add(id(node))
+    inst.state["dev"] = UNSURE
+
+
+def _is_argument(ip: Interp, expr: Any) -> bool:
+    """Whether the expression is an argument of the function around, as its caller made it."""
+    function = getattr(ip.frame, "func", None)
+    names = {a.arg for a in ast.walk(function.node) if isinstance(a, ast.arg)} if function else ()
+    return isinstance(expr, ast.Name) and expr.id in names
 
 
 def _reduced(reduction: Value) -> bool:
@@ -154,6 +171,10 @@ def call_module_method(
         return _move(ip, inst, name, args, kwargs, node)
     if name in SELF_METHODS:
         return inst
+    if name in _HOOKS:
+        if args and isinstance(args[0][0], Func) and not ip.migrating:
+            inst.state.setdefault("hooks", {})[id(node)] = (args[0][0], node)
+        return UNKNOWN
     why = OfModule("a parameter of the module", node, ip.frame.unit, None, inst)
     param = Tensor(inst.state.get("var", HOST_NODE), inst.state.get("dev", CPU), PARAM | LEAF, why)
     if name in ("parameters", "buffers"):
@@ -185,10 +206,10 @@ def call_module_method(
         return Seq("iter", None, Seq("tuple", [HOST, elem if elem is not None else UNKNOWN]))
     if name in ("forward", "__call__"):
         return call_module(ip, inst, args, kwargs, node)
-    if inst.cls is None and (inst.ext.startswith("torch.nn") or inst.ext.startswith("torchv")):
+    if inst.cls is None and inst.ext.startswith(("torch.nn", "torchvision", "torchmetrics")):
         return meet(
             ip, node, [(v, e) for v, e, _ in args], name, place=inst.state["var"],
-            place_dev=inst.state["dev"], compute=False,
+            place_dev=inst.state["dev"], compute=False, owner=inst,
         ) if any(isinstance(v, Tensor) for v, _, _ in args) else HOST  # fmt: skip
     return UNKNOWN
 
@@ -227,10 +248,26 @@ def _register(ip: Interp, inst: Inst, name: str, args: list[Arg], kwargs: dict[s
     return HOST
 
 
+_HOOKS = frozenset(("register_forward_hook",))
+
+
 def call_module(
     ip: Interp, inst: Inst, args: list[Arg], kwargs: dict[str, Arg], node: Any
 ) -> Value:
-    """`module(x)`: the user's forward is followed; a module of torch.nn is an operator."""
+    """`module(x)`: the user's forward is followed, then the hooks that wait for its result."""
+    result = _call_module(ip, inst, args, kwargs, node)
+    for hook, registered in inst.state.get("hooks", {}).values():
+        inputs = Seq("tuple", [value for value, _, _ in args])
+        given = [(value, None, False) for value in (inst, inputs, result)]
+        changed = ip.call_function(hook, given, {}, registered)
+        result = changed if isinstance(changed, Tensor) else result
+    return result
+
+
+def _call_module(
+    ip: Interp, inst: Inst, args: list[Arg], kwargs: dict[str, Arg], node: Any
+) -> Value:
+    """A module of torch.nn is an operator."""
     var = inst.state.get("var", HOST_NODE)
     if ip.constructing and _under_construction(ip, inst):
         var = HOST_NODE

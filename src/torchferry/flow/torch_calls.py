@@ -19,7 +19,7 @@ from .graph import HOST_NODE
 from .operands import tensors_in
 from .operators import anchor, birth, meet, written
 from .saved_files import load_file, save_file
-from .tensor_calls import call_tensor_method
+from .tensor_calls import call_tensor_method, drawn_on_host
 from .torch_objects import make_device, make_distribution, make_generator, make_optimizer
 from .values import (
     ACCEL,
@@ -32,6 +32,7 @@ from .values import (
     UNSURE,
     Device,
     Guard,
+    Inst,
     Seq,
     Tensor,
     TypeName,
@@ -114,13 +115,19 @@ def _operator(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
     if name.startswith("torch.nn.functional.") and plain.endswith(("loss", "entropy")):
         flags = SCALAR if "reduction" not in kwargs and "reduce" not in kwargs else 0
     place, place_dev = drawn_by(kwargs)
+    if not ip.migrating and drawn_on_host(
+        kwargs["generator"][0] if "generator" in kwargs else None
+    ):
+        for value, expr in operands:
+            if isinstance(value, Tensor):
+                border(ip, node, value, expr, "a generator of the CPU")
     result = meet(
         ip, node, operands, last, compute=plain not in MOVEMENT, elementwise=plain in ELEMENTWISE,
         flags=flags, place=place, place_dev=place_dev,
     )  # fmt: skip
     if place is not None:
         result = birth(ip, node, "append")
-    if "size" in kwargs or (last == "normal" and result is UNKNOWN):
+    if last == "normal" and ("size" in kwargs or result is UNKNOWN):
         return make_tensor(ip, name, args, kwargs, node)
     return result
 
@@ -186,6 +193,23 @@ def _jit(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Valu
     return args[0][0] if args else UNKNOWN
 
 
+def _export(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
+    """An export runs the model once with its example, where both are on one device."""
+    model = args[0][0] if args else UNKNOWN
+    example = args[1] if len(args) > 1 else kwargs.get("args")
+    if ip.migrating or not isinstance(model, Inst) or model.kind != "module" or example is None:
+        return UNKNOWN
+    given = tensors_in(ip, [(example[0], None)])
+    if given and all(t.dev == model.state.get("dev") for t, _ in given):
+        if isinstance(example[0], Seq):
+            ip.call_value(
+                model, [(v, None, False) for v in example[0].state["items"] or []], {}, node
+            )
+        else:
+            ip.call_value(model, [example], {}, node)
+    return UNKNOWN
+
+
 def _equal(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) -> Value:
     meet(ip, node, [(v, e) for v, e, _ in args[:2]], "equal", compute=False)
     return HOST
@@ -221,6 +245,8 @@ _SPECIAL: dict[str, Any] = {
     "torch.jit.script": _jit,
     "torch.jit.trace": _jit,
     "torch.compile": _jit,
+    "torch.onnx.export": _export,
+    "torch.export.export": _export,
     "torch.equal": _equal,
     "torch.allclose": _equal,
     "torch.nn.utils.rnn.pack_padded_sequence": _pack,
