@@ -40,7 +40,7 @@ def check_file(path: str, options: CheckOptions, store: Store | None = None) -> 
     store = store or _store or Store()
     troubles = Troubles(silent=True)
     result = FileResult(path)
-    gc.disable()  # one file's data lives and dies together: collect it once, behind it
+    gc.disable()  # one file's data lives and dies together: it is collected once, behind it ...
     with troubles.caught(path):
         where = os.path.abspath(path)
         document = store.load(where, path)
@@ -48,7 +48,8 @@ def check_file(path: str, options: CheckOptions, store: Store | None = None) -> 
             document = load(path)
         _check(result, document, options, store)
         result.stamp = store.stamp(where)
-    gc.enable()
+    gc.collect()
+    gc.freeze()  # ... and the trees that are kept for other files are not looked through again
     result.error = troubles.errors[0] if troubles.errors else None
     return result
 

@@ -53,6 +53,7 @@ def analyse(
     # who moves tensors already has decided what is worth it: only mistakes are mended there
     ip.compute_pays = not any(_MOVES.search(d.text) for d in docs)
     ip.budget = 3000
+    ip.abroad_left = 1500 + sum(4 * (d.text.count("\n") + 1) for d in docs)
     with _deep_recursion():
         for one in docs:
             if id(one) not in ip.units:
@@ -61,6 +62,7 @@ def analyse(
         ip.libraries = {id(d) for d in docs} - made_in
         ip.budget = ip.steps + 1000 + sum(12 * (d.text.count("\n") + 1) for d in docs)
         ip.exploring = True
+        ip.abroad_left = min(ip.abroad_left, 200 + sum(d.text.count("\n") for d in docs) // 2)
         for one in docs:
             ip.frame = ip.units[id(one)].frame
             _uncalled(ip, ip.frame)

@@ -82,7 +82,7 @@ def _followed(ip: Interp, doc: Document, name: str) -> Unit | None:
     # a module runs once, wherever it is first asked for: no branch can undo it
     ip.trail, ip.missed, ip.stack, ip.exploring, ip.graph_off = Trail(), set(), (), False, 0
     try:
-        return ip.run_unit(doc, name.lstrip(".") or "package")
+        return ip.visit(lines, lambda: ip.run_unit(doc, name.lstrip(".") or "package"))  # type: ignore[no-any-return]
     finally:
         ip.trail, ip.missed, ip.stack, ip.exploring, ip.graph_off = kept
 
@@ -217,7 +217,9 @@ def _brought(ip: Interp, deferred: Deferred) -> Value:
     if not name:
         return _as_value(ip, module, unit)
     value = None if unit is None else unit.frame.vars.get(name)
-    if type(value) is Deferred:
+    if value is deferred:
+        value = None  # `from . import helper` in the package's own file
+    elif type(value) is Deferred:
         value = arrive(ip, value)
     if value is None:
         inner = _joined(module, name)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = (1, 8, 64, 256)  #: cost factor by loop depth
 MAX_CALL_DEPTH = 30
+MAX_VISIT = 1500  #: steps of one call of a function in another file
 
 
 class Unit:
@@ -104,6 +105,8 @@ class Interp:
         self.project: Project | None = None  #: where imports of the project's own files are found
         self.units: dict[int, Unit] = {}  #: id(document) -> its unit
         self.neighbour_lines = 0
+        self.abroad = False  #: in the code of another file than those under analysis
+        self.abroad_left = 0  #: steps that such code may still take
         self.unfollowed: dict[int, tuple[Document, str]] = {}  #: imported, not run, and why
         self.unfollowed_imports: list[tuple[Any, Unit, str, str]] = []  #: node, unit, name, why
         self.lost_imports: list[tuple[Any, Unit, str]] = []  #: of the project, and not there
@@ -191,7 +194,8 @@ class Interp:
         self.frame, self.depth, self.host_context = unit.frame, 0, 0
         self.in_module_init, self.constructing = [], []
         factor = 25 if id(doc) in self.editable else 5
-        self.budget += factor * (doc.text.count("\n") + 1)
+        if not self.abroad:
+            self.budget += factor * (doc.text.count("\n") + 1)
         try:
             self.exec_block(unit.tree.body)
         finally:
@@ -299,6 +303,10 @@ class Interp:
     ) -> Value:
         """Follow a call of a function of the project; UNKNOWN when it is too deep."""
         self.called.add(id(func.node))
+        if not (self.migrating or self.abroad) and id(func.unit.doc) not in self.editable:
+            return self.visit(  # type: ignore[no-any-return]
+                MAX_VISIT, lambda: self.call_function(func, args, kwargs, node, receiver)
+            )
         if (
             len(self.active) > MAX_CALL_DEPTH
             or self.active.count(id(func.node)) > 1
@@ -322,6 +330,20 @@ class Interp:
             return self.run_frame(frame, func)
         finally:
             self.stack = outer
+
+    def visit(self, allowance: int, run: Any) -> Any:
+        """Run code of another file; what it costs is not taken from the file under check."""
+        start, budget, abroad = self.steps, self.budget, self.abroad
+        left = budget - start if abroad else self.abroad_left
+        self.abroad, self.budget = True, start + min(allowance, left)
+        try:
+            return run()
+        finally:
+            used = self.steps - start
+            self.abroad, self.budget = abroad, budget
+            if not abroad:
+                self.abroad_left -= used
+                self.budget += used
 
     def _note_arguments(self, frame: Frame, func: Func) -> None:
         known = self.param_vars.setdefault(id(func.node), {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from torchferry.core.edit import Safety
@@ -55,7 +55,12 @@ def fix_document(
     fixed: list[Finding] = []
     for _ in range(_ROUNDS):
         checked = _check(doc, options, store)
-        checked.unused = [u for u in checked.unused if doc.line_text(u.line).strip() not in keep]
+        checked.unused = [
+            u._replace(finding=replace(u.finding, fix=None))
+            if doc.line_text(u.line).strip() in keep
+            else u
+            for u in checked.unused
+        ]
         findings = all_findings(checked)
         wanted = [f for f in findings if f.fix is not None and _allowed(f.fix, unsafe)]
         after, done = _apply(doc, wanted)
