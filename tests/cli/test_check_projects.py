@@ -22,7 +22,14 @@ class Net(torch.nn.Module):
     def forward(self, x):
         return self.lin(x * self.scale)
 """
-USES = "import torch\nfrom net import Net\n\nnet = Net().cuda()\nnet(torch.randn(4, 3).cuda())\n"
+GPU = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+USES = f"""\
+import torch
+from net import Net
+device = {GPU}
+net = Net().to(device)
+net(torch.randn(4, 3).to(device))
+"""
 RIGHT = NET.replace("self.scale = torch.ones(3)", 'self.register_buffer("scale", torch.ones(3))')
 
 
@@ -65,7 +72,7 @@ def test_every_format_names_both_files() -> None:
     assert text.code == 1
     assert text.out.startswith("net.py:7:9: error DEV401")
     assert "  7 |         self.scale = torch.ones(3)\n" in text.out
-    assert "  main.py:5:1: passed into `net(torch.randn(4, 3).cuda())`\n" in text.out
+    assert "  main.py:5:1: passed into `net(torch.randn(4, 3).to(device))`\n" in text.out
     assert "  line 7: `torch.ones(3)`: made on the CPU here\n" in text.out
     github = torchferry("check", "--format", "github", "main.py").out
     assert github.startswith("::error file=net.py,line=7,")
@@ -141,26 +148,17 @@ def test_files_that_are_left_out_are_not_reported_on() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_fix_changes_no_file_that_is_not_checked() -> None:
-    Path("main.py").write_text(USES.replace(".cuda())\n", ")\n").replace("USES", ""))
-    main = (
-        "import torch\nfrom net import Net\n\nnet = Net().cuda()\nx = torch.randn(4, 3)\nnet(x)\n"
-    )
-    Path("main.py").write_text(main)
+    Path("main.py").write_text(USES.replace("torch.randn(4, 3).to(device)", "torch.randn(4, 3)"))
     Path("net.py").write_text(RIGHT)
-    assert torchferry("check", "--fix", "main.py").code == 1  # no device name to move it to
-    device = 'device = torch.device("cuda")\n'
-    Path("main.py").write_text(
-        main.replace("\n\n", f"\n\n{device}").replace(".cuda()", ".to(device)")
-    )
     assert torchferry("check", "--fix", "main.py").code == 0
-    assert Path("main.py").read_text().endswith("net(x.to(device))\n")
+    assert Path("main.py").read_text().endswith("net(torch.randn(4, 3).to(device))\n")
     assert Path("net.py").read_text() == RIGHT
 
 
 def test_what_others_say_of_a_file_is_asked_again_after_fixes() -> None:
     """main.py sees the fault of net.py before net.py, which sees it too, is fixed."""
     helper = (
-        'import torch\n\ndevice = torch.device("cuda")\n\ndef mix(x):\n'
+        f"import torch\n\ndevice = {GPU}\n\ndef mix(x):\n"
         "    return x.to(device) + torch.ones(3)\n\nmix(torch.ones(3))\n"
     )
     Path("helper.py").write_text(helper)
