@@ -21,12 +21,32 @@ def _tell() -> None:
         )
 
 
+class _AsItIs:
+    """In place of the context that compiles: what it is given runs unchanged."""
+
+    def __call__(self, function: Any) -> Any:
+        return function
+
+
 def compile(model: Any = None, **options: Any) -> Any:
-    """Return the model or function itself; a decorator where it is called without one."""
+    """Return a function itself, and a module in torch's wrapper of compiled modules.
+
+    A decorator where it is called without one. Programs rely on the wrapper: on `_orig_mod`, and
+    on the prefix that it gives to the keys of the state.
+    """
     _tell()
     if model is None:
-        return lambda function: function
-    return model
+        return _uncompiled
+    return _uncompiled(model)
+
+
+def _uncompiled(model: Any) -> Any:
+    """`compile` without a word."""
+    if not isinstance(model, torch.nn.Module):
+        return model
+    from torch._dynamo.eval_frame import OptimizedModule
+
+    return OptimizedModule(model, _AsItIs())  # type: ignore[arg-type]
 
 
 def _module_compile(self: torch.nn.Module, *args: Any, **options: Any) -> None:
