@@ -186,6 +186,8 @@ def _call_ext(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], no
         if top == "numpy":
             return ARRAY
         return HostObject(top)
+    if top == "torchmetrics" and a_class and not ip.migrating:
+        return make_module(ip, name, [], {}, node)
     if top in _STDLIB:
         return call_stdlib(ip, name, args, kwargs, node)
     if top == "einops":

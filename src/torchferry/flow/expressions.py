@@ -124,10 +124,16 @@ def _binop(ip: Interp, node: ast.BinOp) -> Value:
             a, b = left.value, right.value  # type: ignore[attr-defined]
             if isinstance(a, str) and isinstance(b, str):
                 return Const(a + b)
-        return HOST
+        return _text_or_number(ip, node, left)
     if tl is Const and isinstance(left.value, str):  # type: ignore[attr-defined]
-        return HOST
+        return _text_or_number(ip, node, left)
     return UNKNOWN
+
+
+def _text_or_number(ip: Interp, node: ast.BinOp, left: Value) -> Value:
+    """`"item %d" % i` is a string; of other host values not even that is known."""
+    formatted = isinstance(left, Const) and isinstance(left.value, str) and type(node.op) is ast.Mod
+    return TEXT if formatted and not ip.migrating else HOST
 
 
 def _concatenated(ip: Interp, left: Seq, right: Seq) -> Value:

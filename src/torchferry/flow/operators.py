@@ -201,7 +201,9 @@ _CASTS = {
 
 
 #: take lengths or targets on the host beside data on the device
-_LEGAL_MIXES = frozenset("ctc_loss CTCLoss tensor_split pad_packed_sequence fill".split())
+_LEGAL_MIXES = frozenset(
+    "ctc_loss CTCLoss tensor_split pad_packed_sequence fill select_scatter slice_scatter".split()
+)
 
 
 def _clash(

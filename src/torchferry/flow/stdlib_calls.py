@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .builtin_calls import make_dict, to_list
 from .iteration import part_of
 from .join import join
-from .values import HOST, UNKNOWN, Ext, Inst, Seq, Value
+from .values import HOST, UNKNOWN, Copied, Ext, Inst, Seq, Value
 
 if TYPE_CHECKING:
     from .binding import Arg
@@ -64,6 +64,7 @@ def _copied(ip: Interp, value: Value, node: Any) -> Value:
         copy.state.update(value.state)
         if not ip.migrating:
             copy.state.pop("parent", None)
+            copy.state["copied"] = Copied("copied here", node, ip.frame.unit, None, ip.stack)
             for name, child in value.attrs.items():
                 if isinstance(child, Inst) and child.kind == "module":
                     copy.attrs[name] = _copied(ip, child, node)

@@ -18,7 +18,6 @@ from torchferry.flow.values import (
     CPU,
     PARAM,
     Copied,
-    Func,
     Inst,
     Kept,
     OfModule,
@@ -26,7 +25,15 @@ from torchferry.flow.values import (
     Why,
 )
 
-from .context import Context
+from .context import Context, tensors_of
+from .meanings import (
+    is_noise,
+    is_parameter,
+    is_weight,
+    kept_device,
+    led_from_here,
+    method_of,
+)
 from .modules import ModuleHistory, is_loss, is_metric, listed_in, root_of
 from .origins import (
     argument_of,
@@ -77,7 +84,7 @@ class Causes:
         self.discarded = discarded_births(ctx)
         seen: set[tuple[str, int]] = set()
         for clash in ctx.ip.clashes:
-            if clash.unit.doc is not ctx.doc and not _led_from_here(ctx, clash):
+            if clash.unit.doc is not ctx.doc and not led_from_here(ctx, clash):
                 continue
             for cause in self._causes(clash):
                 if clash.doubtful:
@@ -128,6 +135,9 @@ class Causes:
             cause.rule, cause.moved_back = "model-moved-back", back
             cause.node = back if id(back) in ctx.parents else cause.node
             return cause
+        copied = root.state.get("copied")
+        if copied is not None and not isinstance(clash.owner, Inst):
+            return self._copied(cause, copied)
         function = ctx.function(inst.node)
         if getattr(function, "name", "") == "forward" and ctx.class_of(inst.node) is not None:
             cause.rule, cause.node = "layer-built-in-forward", inst.node
@@ -154,6 +164,9 @@ class Causes:
     def _tensor(self, clash: Clash, tensor: Tensor, expr: Any, found: list[Any]) -> Cause:
         ctx, why = self.ctx, tensor.why
         cause = Cause("mixed-devices", clash.node, clash, tensor, expr)
+        if is_weight(clash.node, expr):
+            cause.rule = "loss-weight-on-cpu"
+            return cause
         if type(why) is OfModule and tensor.flags & (PARAM | BUFFER):
             if why.inst.ext.endswith("Loss"):
                 cause.rule, cause.node, cause.module = "loss-weight-on-cpu", why.inst.node, why.inst
@@ -224,7 +237,7 @@ class Causes:
         stores = self.ctx.ip.attr_sets.get((id(inst.cls.node), kept.attr), [])
         if tensor.flags & PARAM:
             return
-        outside = [s for s in stores if _method_of(s) not in ("__init__", "")]
+        outside = [s for s in stores if method_of(s) not in ("__init__", "")]
         if outside:
             cause.rule = "stale-cache-device"
             cause.node = next((s[1] for s in outside if s[1] is not None), cause.node)
@@ -254,12 +267,20 @@ class Causes:
         if birthplace is not None and frozen_default(born.node, birthplace):
             cause.rule, cause.node = "default-arg-frozen", birthplace
             return
-        kept = self._kept_device(born.node)
+        kept = kept_device(ctx, born.node)
         if kept is not None:
             cause.rule, cause.node = "stale-device-attribute", kept
             return
         passed = passed_at(self.ctx, clash, born)
         owner = clash.owner
+        if is_factory(born) and passed is None and born is newest:
+            grows = isinstance(clash.node, ast.AugAssign) and tensor is found[0][0]
+            if (owner is tensor or grows) and ctx.function(clash.node) is birthplace:
+                cause.rule, cause.node = "accumulator-on-cpu", born.node
+                return
+            if is_noise(ctx, born) and isinstance(owner, Inst) and not is_loss(owner):
+                cause.rule, cause.node = "noise-on-cpu", born.node
+                return
         if clash.op in _RNN and tensor is not found[0][0]:
             cause.rule = "rnn-hidden-on-cpu"
             if is_factory(born):
@@ -280,7 +301,8 @@ class Causes:
             if clash.op.startswith(("gather", "index_select", "scatter")) and not inside:
                 cause.rule = "gather-index-device"
                 return
-            if clash.op.lower() == "embedding" and not inside:
+            drawn = birth_rule(born) == "noise-on-cpu"
+            if clash.op.lower() == "embedding" and (drawn or not inside):
                 cause.rule = "embedding-index-device"
                 return
             cause.rule, cause.node = birth_rule(born), born.node
@@ -289,17 +311,6 @@ class Causes:
             return
         cause.rule = self._by_operator(cause, found)
 
-    def _kept_device(self, node: Any) -> Any:
-        """Where a module stores the `self.device` that a factory was given."""
-        given = [k.value for k in getattr(node, "keywords", ()) if k.arg == "device"]
-        if not given or not isinstance(given[0], ast.Attribute):
-            return None
-        cls = self.ctx.class_of(node)
-        if cls is None or ast.unparse(given[0].value) != "self":
-            return None
-        stores = self.ctx.ip.attr_sets.get((id(cls), given[0].attr), [])
-        return next((s[1] for s in stores if s[1] is not None), None)
-
     def _by_operator(self, cause: Cause, found: list[Any]) -> str:
         """What is known by the operator alone: both sides are data."""
         clash = cause.clash
@@ -307,7 +318,7 @@ class Causes:
             return "gather-index-device"
         first = found[0][0] if found else None
         if clash.op.lower() in ("embedding", "embeddingbag"):
-            return "embedding-index-device" if clash.stack else "input-not-moved"
+            return "embedding-index-device"
         if clash.op.endswith(("loss", "entropy", "Loss")) or clash.op == "loss":
             return "label-not-moved" if cause.tensor is not first else "input-not-moved"
         if isinstance(clash.owner, Inst):
@@ -342,28 +353,34 @@ class Causes:
         if clash.op.startswith("a generator"):
             cause.rule = "generator-device"
             return cause
-        chain = self.ctx.chain(tensor)
-        if chain and clash.stack:
-            passed = passed_at(self.ctx, clash, chain[-1], ACCEL) or passed_at(
-                self.ctx, clash, chain[0], ACCEL
-            )
-            if passed is not None:
-                cause.node, cause.expr = passed, None
-                cause.extra = [(clash.node, "converted to numpy here")]
+        passed = self._given_at(clash, tensor)
+        if passed is not None:
+            cause.node, cause.expr = passed, None
+            cause.extra = [(clash.node, "converted to numpy here")]
         return cause
+
+    def _given_at(self, clash: Clash, tensor: Tensor) -> Any:
+        """The outermost call that hands the tensor through, as it is, to what converts it."""
+        passed, expr, at = None, clash.parties[1], clash.node
+        for call, unit, _ in reversed(clash.stack):
+            function = self.ctx.function(at)
+            if unit.doc is not self.ctx.doc or not is_parameter(function, expr):
+                break
+            event = self.ctx.event_at.get(id(call))
+            given = [*event.args, *event.kwargs.values()] if event is not None else []
+            exprs = [e for v, e, _ in given if any(t.why is tensor.why for t in tensors_of(v))]
+            if not exprs:
+                break
+            passed, expr, at = call, exprs[0], call
+        return passed
 
     def _in_hook(self, clash: Clash) -> bool:
         return any(
             isinstance(call, ast.Call)
             and isinstance(call.func, ast.Attribute)
-            and call.func.attr == "register_hook"
+            and call.func.attr in ("register_hook", "register_forward_hook")
             for call, _, _ in clash.stack
         )
-
-
-def _led_from_here(ctx: Context, clash: Clash) -> bool:
-    """Whether a clash in another file is one of what this document gives to it."""
-    return any(unit.doc is ctx.doc for _, unit, _ in clash.stack)
 
 
 def causes(ctx: Context, rule: str) -> list[Cause]:
@@ -379,8 +396,3 @@ def all_causes(ctx: Context) -> Causes:
     """The analysis of causes of a document."""
     causes(ctx, "")
     return ctx._causes  # type: ignore[attr-defined,no-any-return]
-
-
-def _method_of(stored: Any) -> str:
-    func = stored[3].func
-    return func.name if isinstance(func, Func) else ""

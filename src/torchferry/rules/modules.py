@@ -43,7 +43,8 @@ def is_loss(inst: Inst) -> bool:
 def is_metric(inst: Inst) -> bool:
     """Whether a module keeps the state of a metric."""
     if inst.cls is None:
-        return bool(_METRIC.search(class_name(inst)))
+        known = inst.ext.startswith("torchmetrics.")
+        return known or bool(_METRIC.search(class_name(inst)))
     has = inst.cls.find("update") is not None and inst.cls.find("compute") is not None
     return has or bool(_METRIC.search(inst.cls.name))
 

@@ -65,7 +65,7 @@ def _births(ctx: Context, meeting: Any) -> Iterator[HostBirth]:
         if place is None or getattr(place, "name", "") in ("main", "__init__"):
             continue
         hidden = meeting.op in _RNN and index > 0
-        if place is not here and not hidden:
+        if place is not here and not hidden and not _called_from(ctx, place, here):
             continue
         if not hidden and not _foreign(ctx, parties, index, place, meeting):
             continue
@@ -75,6 +75,15 @@ def _births(ctx: Context, meeting: Any) -> Iterator[HostBirth]:
             ctx.step(meeting.node, f"meets what the function was given here, in {meeting.op}"),
         ]
         yield HostBirth(rule, born.node, meeting, steps)
+
+
+def _called_from(ctx: Context, place: Any, here: Any) -> bool:
+    """Whether a function of the file that takes arguments is called by name in another."""
+    name = getattr(place, "name", "")
+    return here is not None and bool(place.args.args) and any(
+        isinstance(call.func, ast.Name) and call.func.id == name and ctx.function(call) is here
+        for call in ctx.nodes.get(ast.Call, [])
+    )  # fmt: skip
 
 
 def _foreign(ctx: Context, parties: list[Any], index: int, place: Any, meeting: Any) -> bool:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding
 
 from ..rule import Rule
+from ._encoding import kept_parts, moved_names, part_of, whole_encodings
 
 if TYPE_CHECKING:
     from ..context import Context
-
-_PARTS = re.compile(r"input_ids|attention_mask|token_type_ids|pixel_values|decoder_input_ids")
 
 
 class TokenizerOutputNotMoved(Rule):
@@ -22,7 +20,8 @@ class TokenizerOutputNotMoved(Rule):
 
     What it does:
         Reports `attention_mask` (or another part of an encoding) that is passed on without a move
-        in a function that moves `input_ids` of the same encoding.
+        in a function that moves `input_ids` of the same encoding, and an encoding of PyTorch
+        tensors that goes to a model on the device as the tokenizer made it.
 
     Why is this bad:
         The ids are on the GPU, the mask is not: the model fails, or its mask is ignored.
@@ -47,13 +46,16 @@ class TokenizerOutputNotMoved(Rule):
 
     code = "DEV106"
     name = "tokenizer-output-not-moved"
-    word = "input_ids"
+    word = "torch"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
+        if "input_ids" not in ctx.doc.text and "return_tensors" not in ctx.doc.text:
+            return
+        yield from self._whole(ctx)
         moved: dict[tuple[int, str], dict[str, Any]] = {}
         plain: list[tuple[tuple[int, str], str, Any]] = []
         for node in [*ctx.nodes.get(ast.Subscript, []), *ctx.nodes.get(ast.Attribute, [])]:
-            part = _part(node)
+            part = part_of(node)
             if not part or not isinstance(node.ctx, ast.Load):
                 continue
             key = (id(ctx.function(node)), ast.unparse(node.value))
@@ -62,8 +64,8 @@ class TokenizerOutputNotMoved(Rule):
                 moved.setdefault(key, {})[part] = node
             elif isinstance(parent, (ast.Call, ast.keyword)):
                 plain.append((key, part, node))
-        for key, part, node in plain:
-            others = moved.get(key, {})
+        for key, part, node in [*plain, *kept_parts(ctx)]:
+            others = {**moved.get(key, {}), **moved_names(ctx, key)}
             if others and part not in others:
                 first = next(iter(others.values()))
                 yield self.finding(
@@ -75,10 +77,12 @@ class TokenizerOutputNotMoved(Rule):
                     help="move the whole encoding once",
                 )
 
-
-def _part(node: Any) -> str:
-    if isinstance(node, ast.Attribute):
-        name: object = node.attr
-    else:
-        name = node.slice.value if isinstance(node.slice, ast.Constant) else ""
-    return name if isinstance(name, str) and _PARTS.fullmatch(name) else ""
+    def _whole(self, ctx: Context) -> Iterable[Finding]:
+        for stmt, name, call in whole_encodings(ctx):
+            yield self.finding(
+                ctx,
+                call,
+                "the encoding is on the CPU, the model was moved to the device",
+                evidence=[ctx.step(stmt, "encoded here")],
+                help=f"move the encoding once: `{name}.to(device)`",
+            )

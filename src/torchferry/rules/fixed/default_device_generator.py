@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..context import Context
 
 LOADERS = ("torch.utils.data.DataLoader",)
+_SPLITS = ("torch.utils.data.random_split", "torch.utils.data.dataset.random_split")
 SETTERS = ("torch.set_default_device", "torch.set_default_tensor_type")
 
 
@@ -23,7 +24,7 @@ class DefaultDeviceGenerator(Rule):
 
     What it does:
         Reports `torch.set_default_device("cuda")` (or a CUDA default tensor type) in a program
-        with `DataLoader(shuffle=True)` without a generator, and the loader.
+        with `DataLoader(shuffle=True)` or `random_split` without a generator, and that call.
 
     Why is this bad:
         The sampler's generator is on the CPU, its `randperm` follows the default device:
@@ -62,11 +63,12 @@ class DefaultDeviceGenerator(Rule):
         if not setters:
             return
         loaders = [e for e in ctx.calls(*LOADERS) if _shuffles(e)]
+        loaders += [e for e in ctx.calls(*_SPLITS) if "generator" not in e.kwargs]
         for event in loaders:
             yield self.finding(
                 ctx,
                 event.node,
-                "the loader shuffles with a CPU generator while the default device is the GPU",
+                "this shuffles with a CPU generator while the default device is the GPU",
                 severity=Severity.ERROR,
                 evidence=[ctx.step(setters[0].node, "the default device is set here")],
                 help="set no global default, or give generator=torch.Generator(device=...)",
@@ -75,9 +77,9 @@ class DefaultDeviceGenerator(Rule):
             yield self.finding(
                 ctx,
                 event.node,
-                "a global default device, in a program that shuffles with a DataLoader",
+                "a global default device, in a program that shuffles its data",
                 severity=Severity.WARNING,
-                evidence=[ctx.step(loaders[0].node, "the loader is here")],
+                evidence=[ctx.step(loaders[0].node, "shuffled here")],
                 help="move models and batches with a device variable",
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding
 
@@ -19,8 +19,8 @@ class DeviceFromParametersInForward(Rule):
     """`next(self.parameters()).device` in forward, in a program with DataParallel.
 
     What it does:
-        Reports `next(self.parameters())` in the `forward` of a module when the file uses
-        `DataParallel`.
+        Reports `next(self.parameters())` or `list(self.parameters())[0]` in the `forward` of a
+        module when the file uses `DataParallel`.
 
     Why is this bad:
         The replicas of DataParallel have no registered parameters: StopIteration.
@@ -60,11 +60,8 @@ class DeviceFromParametersInForward(Rule):
     def check(self, ctx: Context) -> Iterable[Finding]:
         if "DataParallel" not in ctx.doc.text.replace("DistributedDataParallel", ""):
             return
-        for call in ctx.nodes.get(ast.Call, []):
-            if getattr(call.func, "id", "") != "next" or not call.args:
-                continue
-            text = ast.unparse(call.args[0])
-            if text not in ("self.parameters()", "iter(self.parameters())", "self.buffers()"):
+        for call in [*ctx.nodes.get(ast.Call, []), *ctx.nodes.get(ast.Subscript, [])]:
+            if not _first_of_own(call):
                 continue
             function = ctx.function(call)
             if getattr(function, "name", "") != "forward" or len(parameters(function)) < 2:
@@ -75,3 +72,21 @@ class DeviceFromParametersInForward(Rule):
                 "a replica of DataParallel has no parameters: this raises StopIteration",
                 help=f"ask the input: `{parameters(function)[1]}.device`",
             )
+
+
+_OWN = ("self.parameters()", "iter(self.parameters())", "self.buffers()")
+
+
+def _first_of_own(node: Any) -> bool:
+    """`next(self.parameters())`, `list(self.parameters())[0]`."""
+    if isinstance(node, ast.Subscript):
+        held = node.value
+        return (
+            isinstance(held, ast.Call)
+            and getattr(held.func, "id", "") in ("list", "tuple")
+            and bool(held.args)
+            and ast.unparse(held.args[0]) in _OWN
+        )
+    return getattr(node.func, "id", "") == "next" and bool(node.args) and (
+        ast.unparse(node.args[0]) in _OWN
+    )  # fmt: skip

@@ -62,7 +62,7 @@ class DeviceStringComparison(Rule):
             for one, two in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
                 if not isinstance(two, ast.Constant) or not isinstance(two.value, str):
                     continue
-                if two.value in ("cuda", "mps", "xpu") and _is_device(one):
+                if two.value in ("cuda", "mps", "xpu") and _is_device(_meant(ctx, one)):
                     yield self._device(ctx, node, one, two.value)
                 elif (
                     _CPU_TYPE.match(two.value) and _is_type_call(one) and ".cuda." not in two.value
@@ -86,6 +86,22 @@ class DeviceStringComparison(Rule):
             help="compare `.type`",
             fix=fix,
         )
+
+
+def _meant(ctx: Context, node: Any) -> Any:
+    """The expression; what a name was bound to, where its function binds it once."""
+    wrapped = node
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "str" and node.args:
+        wrapped = node.args[0]
+    if not isinstance(wrapped, ast.Name):
+        return node
+    scope = ctx.function(node)
+    bound = [
+        stmt.value for stmt in ctx.nodes.get(ast.Assign, [])
+        if ctx.function(stmt) is scope
+        and any(isinstance(t, ast.Name) and t.id == wrapped.id for t in stmt.targets)
+    ]  # fmt: skip
+    return bound[0] if len(bound) == 1 else node
 
 
 def _is_device(node: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
@@ -23,7 +24,7 @@ class HardCodedCuda(Rule):
 
     What it does:
         Reports `.cuda()` and `device="cuda"` on a tensor that a function or method makes, when no
-        branch asks for the GPU.
+        branch asks for the GPU; notes them at the top level of a script that never asks.
 
     Why is this bad:
         The function cannot run without a GPU, and fails when its arguments are on the CPU or on
@@ -71,6 +72,16 @@ class HardCodedCuda(Rule):
                 continue
             seen.add(id(call))
             yield self._report(ctx, call, Severity.WARNING)
+        for call in _in_script(ctx):
+            if id(call) not in seen:
+                seen.add(id(call))
+                yield self.finding(
+                    ctx,
+                    call,
+                    f"`{ctx.source(call)}`: the script cannot run without a GPU",
+                    severity=Severity.NOTE,
+                    help='device = torch.device("cuda" if torch.cuda.is_available() else "cpu")',
+                )
         for cause in causes(ctx, self.name):
             if id(cause.node) not in seen:
                 yield self._report(ctx, cause.node, Severity.WARNING)
@@ -83,6 +94,21 @@ class HardCodedCuda(Rule):
             severity=severity,
             help="make it on the device of an argument: `device=x.device`, `*_like`, `x.new_*`",
         )
+
+
+_ASKS = re.compile(r"is_available|device_count|current_accelerator|skipif|skipIf|argparse|argv")
+
+
+def _in_script(ctx: Context) -> Iterator[Any]:
+    """Moves to the GPU, and devices, at the top level of a program that never asks for one."""
+    if _ASKS.search(ctx.doc.text):
+        return
+    for call in ctx.nodes.get(ast.Call, []):
+        if not is_literal_move(call) or ctx.function(call) or ctx.class_of(call):
+            continue
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if name in ("cuda", "to", "device") and not guarded(ctx, call):
+            yield call
 
 
 _FACTORIES = frozenset(

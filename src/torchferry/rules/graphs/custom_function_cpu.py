@@ -14,6 +14,7 @@ from ..rule import Rule
 if TYPE_CHECKING:
     from ..context import Context
 
+_FILLED = tuple(f"torch.{name}" for name in "zeros ones full rand randn eye arange".split())
 _BACK = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
 
 
@@ -21,8 +22,9 @@ class CustomFunctionCpu(Rule):
     """An autograd function that goes through numpy and gives CPU tensors back.
 
     What it does:
-        Reports, in the methods of a `torch.autograd.Function`, `.numpy()` without `.cpu()`, and
-        tensors made from numpy without the device of the inputs.
+        Reports, in the methods of a `torch.autograd.Function`, `.numpy()` without `.cpu()`,
+        tensors made from numpy without the device of the inputs, and results or gradients that a
+        factory makes on the CPU.
 
     Why is this bad:
         `.numpy()` fails for a GPU tensor; a result or a saved gradient on the CPU fails later, in
@@ -86,8 +88,10 @@ class CustomFunctionCpu(Rule):
                 severity=level,
                 help="`.cpu().numpy()` on the way in, `.to(x.device)` on the way out",
             )
-        for event in ctx.calls(*_BACK):
+        for event in [*ctx.calls(*_BACK), *ctx.calls(*_FILLED)]:
             if not _in_function(event) or "device" in event.kwargs or _moved(ctx, event.node):
+                continue
+            if event.func.name in _FILLED and not _returned(ctx, event.node):
                 continue
             first = event.args[0][0] if event.args else None
             if isinstance(first, Tensor):
@@ -101,6 +105,24 @@ class CustomFunctionCpu(Rule):
                 severity=level,
                 help="make it on the device of the inputs: `.to(x.device)`",
             )
+
+
+def _returned(ctx: Context, node: Any) -> bool:
+    """Whether the function returns what a call makes, as it is."""
+    stmt = ctx.statement(node)
+    if isinstance(stmt, ast.Assign) and stmt.value is node and len(stmt.targets) == 1:
+        function, target = ctx.function(node), stmt.targets[0]
+        found = [
+            part for r in ast.walk(function) if isinstance(r, ast.Return) and r.value is not None
+            for part in (r.value.elts if isinstance(r.value, ast.Tuple) else [r.value])
+        ]  # fmt: skip
+        return isinstance(target, ast.Name) and any(
+            isinstance(part, ast.Name) and part.id == target.id for part in found
+        )
+    if not isinstance(stmt, ast.Return):
+        return False
+    parts = stmt.value.elts if isinstance(stmt.value, ast.Tuple) else [stmt.value]
+    return any(part is node for part in parts)
 
 
 def _in_function(event: Any) -> bool:

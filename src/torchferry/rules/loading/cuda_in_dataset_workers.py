@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
-from torchferry.flow.values import ACCEL, Func, Inst, Tensor
+from torchferry.flow.values import ACCEL, Bound, Func, Inst, Tensor
 
 from ..fixed.default_device_leak import workers
 from ..rule import Rule
@@ -20,7 +21,7 @@ class CudaInDatasetWorkers(Rule):
 
     What it does:
         Reports moves to the GPU in `__getitem__` or `__init__` of a data set that a DataLoader
-        with workers reads, and the loader. Without workers it is a note.
+        with workers reads, or in its `collate_fn`, and the loader. Without workers it is a note.
 
     Why is this bad:
         "Cannot re-initialize CUDA in forked subprocess". Where it works, each item is copied by
@@ -67,6 +68,7 @@ class CudaInDatasetWorkers(Rule):
     kinds = ("fork-cuda", "collate-on-cuda")
 
     def check(self, ctx: Context) -> Iterable[Finding]:
+        yield from self._collated(ctx)
         places = _gpu_places(ctx)
         if not places:
             return
@@ -97,6 +99,42 @@ class CudaInDatasetWorkers(Rule):
                     evidence=[ctx.step(node, "the data set moves to the GPU here")],
                     help="give CPU tensors; move the batch in the loop",
                 )
+
+    def _collated(self, ctx: Context) -> Iterable[Finding]:
+        """A collate function that moves, in the workers of its loader."""
+        for event in ctx.calls("torch.utils.data.DataLoader"):
+            given = event.kwargs.get("collate_fn")
+            func = given[0] if given is not None else None
+            func = func.func if isinstance(func, Bound) else func
+            if not isinstance(func, Func) or not workers(event) or func.unit.doc is not ctx.doc:
+                continue
+            move = next((n for n in ast.walk(func.node) if _to_device(n)), None)
+            if move is None:
+                continue
+            yield self.finding(
+                ctx,
+                move,
+                "the collate function makes GPU tensors: its workers cannot use CUDA after a fork",
+                evidence=[ctx.step(event.node, "called by the workers of this loader")],
+                help="collate CPU tensors; move the batch in the loop",
+            )
+            yield self.finding(
+                ctx,
+                event.node,
+                "the workers of this loader would make GPU tensors after a fork",
+                evidence=[ctx.step(move, "the collate function moves to the GPU here")],
+                help="collate CPU tensors; move the batch in the loop",
+            )
+
+
+def _to_device(node: Any) -> bool:
+    """`.cuda()`, or `.to(...)` of something that is named a device or an accelerator."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr == "cuda":
+        return True
+    text = " ".join(ast.unparse(a) for a in node.args).lower()
+    return node.func.attr == "to" and ("dev" in text or "cuda" in text)
 
 
 def _gpu_places(ctx: Context) -> list[tuple[Any, Any, Tensor]]:

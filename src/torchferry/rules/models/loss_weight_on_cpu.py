@@ -9,10 +9,11 @@ from torchferry.core.finding import Finding, Severity
 
 from ..causes import causes
 from ..rule import Rule
-from ..wording import proof
+from ..wording import move_fix, proof
 from .model_not_moved import construct_fix, module_words
 
 if TYPE_CHECKING:
+    from ..causes import Cause
     from ..context import Context
 
 
@@ -60,8 +61,12 @@ class LossWeightOnCpu(Rule):
             yield self.finding(
                 ctx,
                 cause.node,
-                f"the weight of {module_words(cause)} is on the CPU, its input on the GPU",
+                f"the weight of {_loss(cause)} is on the CPU, its input on the GPU",
                 evidence=proof(ctx, cause),
                 help="move the loss, or its weight, to the device",
-                fix=construct_fix(ctx, cause),
+                fix=construct_fix(ctx, cause) or move_fix(ctx, cause, cause.expr),
             )
+
+
+def _loss(cause: Cause) -> str:
+    return module_words(cause) if cause.module is not None else "the loss"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding
@@ -54,11 +54,9 @@ class MoveUndone(Rule):
 
     def check(self, ctx: Context) -> Iterable[Finding]:
         moves: dict[tuple[int, str], tuple[Any, str]] = {}
-        for node in ctx.nodes.get(ast.Assign, []):
-            if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
-                continue
-            name = node.targets[0].id
-            source = _moved_source(node.value)
+        for node, target, value in _assignments(ctx):
+            name = target.id
+            source = _moved_source(value)
             if not source and not moves:
                 continue
             key = (id(ctx.function(node)), name)
@@ -78,14 +76,45 @@ class MoveUndone(Rule):
 
     def _undoes(self, ctx: Context, node: Any, found: tuple[Any, str], name: str) -> bool:
         move, source = found
-        text = ast.unparse(node.value)
-        if not (text == source or text.startswith(source + ".")):
+        if not isinstance(node, ast.Assign) or not _made_of(node.value, source, name):
             return False
+        text = ast.unparse(node.value)
         if any(word in text for word in (".to(", ".cuda(", "device", ".cpu(", ".shape", ".size(")):
             return False
         if ctx.loop(move) is not ctx.loop(node) or _other_branch(ctx, move, node):
             return False
         return _used_after(ctx, node, name)
+
+
+def _assignments(ctx: Context) -> Iterator[tuple[Any, ast.Name, Any]]:
+    """(statement, name, value) of `a = x` and of each pair of `a, b = x, y`."""
+    for node in ctx.nodes.get(ast.Assign, []):
+        if len(node.targets) != 1:
+            continue
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name):
+            yield node, target, value
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            for one, part in zip(target.elts, value.elts, strict=False):
+                if isinstance(one, ast.Name) and _moved_source(part):
+                    yield node, one, part
+
+
+def _made_of(value: Any, source: str, name: str) -> bool:
+    """Whether a value is the source, a method of it, or arithmetic with it, without the name."""
+    if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value)):
+        return False
+    while True:
+        if ast.unparse(value) == source:
+            return True
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            value = value.func.value
+        elif isinstance(value, ast.Attribute):
+            value = value.value
+        elif isinstance(value, ast.BinOp):
+            value = value.left
+        else:
+            return False
 
 
 def _moved_source(value: Any) -> str:

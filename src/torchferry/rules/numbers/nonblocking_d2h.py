@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding
+from torchferry.flow.values import ACCEL, CPU, Tensor
 
 from ..rule import Rule
 
@@ -19,7 +20,7 @@ class NonblockingD2h(Rule):
 
     What it does:
         Reports `.to("cpu", non_blocking=True)` without a synchronize near it, and the first use
-        of what it gives.
+        of what it gives; also `host.copy_(x, non_blocking=True)` of a GPU tensor.
 
     Why is this bad:
         The call returns before the bytes are there. A blocking copy waits; this one gives wrong
@@ -51,8 +52,9 @@ class NonblockingD2h(Rule):
     word = "non_blocking"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
+        filled = _filled_buffers(ctx)
         for call in ctx.nodes.get(ast.Call, []):
-            if not _to_host(call):
+            if not _to_host(call) and id(call) not in filled:
                 continue
             scope = ctx.function(call)
             text = ctx.doc.text if scope is None else ctx.doc.source(scope)
@@ -75,11 +77,24 @@ class NonblockingD2h(Rule):
                 )
 
 
-def _to_host(call: Any) -> bool:
-    if not isinstance(call.func, ast.Attribute):
-        return False
+def _filled_buffers(ctx: Context) -> set[int]:
+    """id of the calls `host.copy_(gpu, non_blocking=True)`."""
+    return {
+        id(event.node)
+        for event in ctx.methods("copy_")
+        if isinstance(event.func.receiver, Tensor) and event.func.receiver.dev == CPU
+        and event.args and isinstance(event.args[0][0], Tensor) and event.args[0][0].dev == ACCEL
+        and _not_blocking(event.node)
+    }  # fmt: skip
+
+
+def _not_blocking(call: Any) -> bool:
     flags = [k for k in call.keywords if k.arg == "non_blocking"]
-    if not any(isinstance(k.value, ast.Constant) and k.value.value is True for k in flags):
+    return any(isinstance(k.value, ast.Constant) and k.value.value is True for k in flags)
+
+
+def _to_host(call: Any) -> bool:
+    if not isinstance(call.func, ast.Attribute) or not _not_blocking(call):
         return False
     if call.func.attr == "cpu":
         return True

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding
-from torchferry.flow.values import MODEL, Tensor
+from torchferry.flow.values import COMPUTED, MODEL, Method, Tensor, Why
 
 from ..rule import Rule
 
@@ -18,8 +19,8 @@ class NumericDifference(Rule):
     """Exact equality of what the CPU and the GPU computed.
 
     What it does:
-        Reports `torch.equal` of a tensor that was computed on the GPU and copied to the host, and
-        one that was computed on the CPU.
+        Reports `torch.equal(a, b)` and `(a == b).all()` of a tensor that was computed on the GPU
+        and copied to the host, and one that was computed on the CPU.
 
     Why is this bad:
         Other kernels sum in another order: the last digits differ, on every machine.
@@ -49,19 +50,53 @@ class NumericDifference(Rule):
 
     code = "DEV743"
     name = "numeric-difference"
-    word = "equal"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
-        for event in ctx.calls("torch.equal"):
-            values = [v for v, _, _ in event.args[:2] if isinstance(v, Tensor)]
-            if len(values) == 2 and all(v.flags & MODEL and v.dev == 1 for v in values):
-                came = [
-                    any(w.text.startswith("moved to the CPU") for w in ctx.chain(v)) for v in values
-                ]
-                if came[0] != came[1]:
-                    yield self.finding(
-                        ctx,
-                        event.node,
-                        "exact equality of a CPU result and a GPU result: their last digits differ",
-                        help="compare with a tolerance: torch.allclose, torch.testing.assert_close",
-                    )
+        for node, values in _comparisons(ctx):
+            if len(values) != 2 or not all(v.dev == 1 and _computed(ctx, v) for v in values):
+                continue
+            came = [any(map(_came_back, ctx.chain(v))) for v in values]
+            if came[0] != came[1]:
+                yield self.finding(
+                    ctx,
+                    node,
+                    "exact equality of a CPU result and a GPU result: their last digits differ",
+                    help="compare with a tolerance: torch.allclose, torch.testing.assert_close",
+                )
+
+
+def _came_back(why: Why) -> bool:
+    return why.text.startswith("moved to the CPU")
+
+
+def _computed(ctx: Context, tensor: Tensor) -> bool:
+    """Whether a tensor is a result, or the copy of one."""
+    if tensor.flags & (MODEL | COMPUTED):
+        return True
+    for why in ctx.chain(tensor):
+        event = ctx.event_at.get(id(why.node)) if _came_back(why) else None
+        copied = getattr(event.func, "receiver", None) if event is not None else None
+        if isinstance(copied, Tensor) and copied.flags & COMPUTED:
+            return True
+    return False
+
+
+def _comparisons(ctx: Context) -> Iterator[tuple[Any, list[Tensor]]]:
+    """`torch.equal(a, b)`, `torch.all(a == b)`, `(a == b).all()`: the call and both tensors."""
+    for event in ctx.calls("torch.equal"):
+        yield event.node, [v for v, _, _ in event.args[:2] if isinstance(v, Tensor)]
+    for event in [*ctx.calls("torch.all"), *ctx.methods("all")]:
+        call = event.node
+        method = isinstance(event.func, Method)
+        same = call.func.value if method else call.args[0] if call.args else None
+        if isinstance(same, ast.Compare) and isinstance(same.ops[0], ast.Eq):
+            sides = [_value(ctx, side, event.frame) for side in (same.left, same.comparators[0])]
+            yield call, [v for v in sides if isinstance(v, Tensor)]
+
+
+def _value(ctx: Context, node: Any, frame: Any) -> Any:
+    """What a name or a call was worth, where it is known."""
+    if isinstance(node, ast.Name):
+        return frame.vars.get(node.id)
+    event = ctx.event_at.get(id(node))
+    return event.result if event is not None else None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding
 
+from ..edits import method_call
 from ..rule import Rule
 
 if TYPE_CHECKING:
@@ -18,7 +20,8 @@ class OverlappingCopy(Rule):
     """A tensor that is shifted within itself.
 
     What it does:
-        Reports `x[1:] = x[:-1]`: both sides are overlapping views of one tensor.
+        Reports `x[1:] = x[:-1]` and `x[1:].copy_(x[:-1])`: both sides are overlapping views of one
+        tensor.
 
     Why is this bad:
         Elements are copied in parallel on a GPU: what is read may have been written already. The
@@ -53,20 +56,31 @@ class OverlappingCopy(Rule):
             stmt = ctx.statement(target)
             if exploring or frame.unit.doc is not ctx.doc or not isinstance(stmt, ast.Assign):
                 continue
-            value = stmt.value
-            if isinstance(value, ast.Subscript) and _overlap(target, value):
-                from torchferry.core.edit import Fix
+            if isinstance(stmt.value, ast.Subscript) and _overlap(target, stmt.value):
+                yield self._report(ctx, stmt, stmt.value)
+        for call, receiver, value in _copies(ctx):
+            if isinstance(value, ast.Subscript) and _overlap(receiver, value):
+                yield self._report(ctx, call, value)
 
-                from ..edits import method_call
+    def _report(self, ctx: Context, node: Any, value: Any) -> Finding:
+        edits = method_call(ctx.doc, value, ".clone()")
+        return self.finding(
+            ctx,
+            node,
+            f"`{ctx.source(node)}` copies a tensor onto itself: both sides overlap",
+            help="clone the source first",
+            fix=None if edits is None else Fix("clone the source", edits),
+        )
 
-                edits = method_call(ctx.doc, value, ".clone()")
-                yield self.finding(
-                    ctx,
-                    stmt,
-                    f"`{ctx.source(stmt)}` copies a tensor onto itself: both sides overlap",
-                    help="clone the right side first",
-                    fix=None if edits is None else Fix("clone the right side", edits),
-                )
+
+def _copies(ctx: Context) -> Iterator[tuple[Any, Any, Any]]:
+    """(call, receiver, argument) of `x[1:].copy_(x[:-1])`."""
+    for event in ctx.methods("copy_"):
+        call = event.node
+        if not event.exploring and isinstance(call, ast.Call) and call.args:
+            receiver = getattr(call.func, "value", None)
+            if isinstance(receiver, ast.Subscript):
+                yield call, receiver, call.args[0]
 
 
 def _overlap(target: Any, value: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import Tensor
@@ -19,8 +19,9 @@ class ScatterDuplicateOrder(Rule):
     """scatter_ with indices that may name a place twice.
 
     What it does:
-        Notes `scatter_` (without a reduction) of a tensor whose index was clamped or clipped, so
-        that several values go to one place.
+        Notes `scatter_` (without a reduction) of a tensor whose index was clamped or clipped, or
+        computed from coordinates (`row * width + column`), so that several values may go to one
+        place.
 
     Why is this bad:
         Which value wins is not defined: on the CPU it is mostly the last, on a GPU any.
@@ -58,8 +59,7 @@ class ScatterDuplicateOrder(Rule):
             index = event.args[1][1]
             if not isinstance(event.args[2][0], Tensor) or index is None:
                 continue
-            text = ast.unparse(index)
-            if any(word in text for word in (".clamp", ".clip", "% ", ".remainder(")):
+            if _may_repeat(_meant(ctx, index)):
                 yield self.finding(
                     ctx,
                     event.node,
@@ -67,3 +67,26 @@ class ScatterDuplicateOrder(Rule):
                     "between CPU and GPU",
                     help="remove duplicates, or use scatter_reduce_ with amax or sum",
                 )
+
+
+def _meant(ctx: Context, index: Any) -> Any:
+    """The expression; what a name was bound to last before it."""
+    if not isinstance(index, ast.Name):
+        return index
+    scope = ctx.function(index)
+    bound = [
+        stmt.value for stmt in ctx.nodes.get(ast.Assign, [])
+        if ctx.function(stmt) is scope and stmt.lineno < index.lineno
+        and any(isinstance(t, ast.Name) and t.id == index.id for t in stmt.targets)
+    ]  # fmt: skip
+    return bound[-1] if bound else index
+
+
+def _may_repeat(index: Any) -> bool:
+    text = ast.unparse(index)
+    if any(word in text for word in (".clamp", ".clip", "% ", ".remainder(")):
+        return True
+    return isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add) and any(
+        isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult)
+        for side in (index.left, index.right)
+    )  # fmt: skip

@@ -59,7 +59,7 @@ class HalfOnCpu(Rule):
             inst = event.func.receiver
             if not isinstance(inst, Inst) or inst.kind != "module":
                 continue
-            if event.func.name == "to" and "float16" not in ctx.source(event.node):
+            if event.func.name == "to" and not _to_half(event.node):
                 continue
             if not guarded(ctx, event.node):
                 yield self.finding(
@@ -68,6 +68,14 @@ class HalfOnCpu(Rule):
                     "half precision is chosen without a look at the device",
                     help="use float16 only where the device is a GPU",
                 )
+
+
+def _to_half(call: Any) -> bool:
+    """Whether a call names float16 whatever the device is."""
+    words = [*call.args, *[k.value for k in call.keywords]] if isinstance(call, ast.Call) else []
+    return any(not isinstance(w, ast.IfExp) and "float16" in ast.unparse(w) for w in words) and (
+        "bfloat16" not in ast.unparse(call)
+    )
 
 
 def guarded(ctx: Context, node: Any) -> bool:

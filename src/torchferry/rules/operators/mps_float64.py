@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Edit, Fix
 from torchferry.core.finding import Finding, Severity
+from torchferry.flow.values import ACCEL, ARRAY, DOUBLE, Tensor
 
 from ..rule import Rule
 
@@ -19,7 +20,8 @@ class MpsFloat64(Rule):
     """A double that is moved to the device before it is cast to float.
 
     What it does:
-        Reports `torch.from_numpy(...).to(device).float()`: the move comes before the cast.
+        Reports `torch.from_numpy(...).to(device).float()`, where the move comes before the cast;
+        in a program that may pick MPS also a tensor of float64 that is made on the device.
 
     Why is this bad:
         numpy computes in float64. MPS refuses such tensors, and CUDA copies twice the bytes.
@@ -46,9 +48,17 @@ class MpsFloat64(Rule):
     code = "DEV722"
     name = "mps-float64"
     fixable = True
-    word = "from_numpy"
+    word = "float"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
+        if "mps" in ctx.doc.text:
+            for event in _made_double(ctx):
+                yield self.finding(
+                    ctx,
+                    event.node,
+                    "a tensor of float64 is made on the device: MPS refuses it",
+                    help="use float32",
+                )
         for call in ctx.nodes.get(ast.Call, []):
             if not _casts_to_float(call):
                 continue
@@ -58,7 +68,7 @@ class MpsFloat64(Rule):
             if move.func.attr not in ("to", "cuda") or _has_dtype(move):
                 continue
             source = move.func.value
-            if not isinstance(source, ast.Call) or _name(source) not in ("from_numpy",):
+            if not isinstance(source, ast.Call) or not _keeps_float64(ctx, source):
                 continue
             level = Severity.WARNING if "mps" in ctx.doc.text else Severity.NOTE
             yield self.finding(
@@ -69,6 +79,30 @@ class MpsFloat64(Rule):
                 help="cast first, then move",
                 fix=_swap(ctx, call, move),
             )
+
+
+def _made_double(ctx: Context) -> Iterator[Any]:
+    """Factories that are asked for float64 on the accelerator."""
+    for event in ctx.calls_under("torch."):
+        result = event.result
+        if "device" not in event.kwargs or not isinstance(result, Tensor):
+            continue
+        if result.dev == ACCEL and result.flags & DOUBLE:
+            yield event
+
+
+def _keeps_float64(ctx: Context, call: ast.Call) -> bool:
+    """A tensor of a numpy array, with the array's dtype."""
+    if _name(call) == "from_numpy":
+        return True
+    event = ctx.event_at.get(id(call))
+    return (
+        _name(call) in ("tensor", "as_tensor")
+        and event is not None
+        and "dtype" not in event.kwargs
+        and bool(event.args)
+        and event.args[0][0] is ARRAY
+    )
 
 
 def _casts_to_float(call: Any) -> bool:

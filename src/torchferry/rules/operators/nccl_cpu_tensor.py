@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
 from torchferry.flow.values import CPU, Const, Tensor
 
+from ..context import tensors_of
 from ..rule import Rule
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ class NcclCpuTensor(Rule):
         if not any(_nccl(e) for e in ctx.calls("torch.distributed.init_process_group")):
             return
         for event in ctx.calls(*_COLLECTIVES):
-            tensor = event.args[0][0] if event.args else None
-            if not isinstance(tensor, Tensor) or tensor.dev != CPU or event.exploring:
+            tensor = next((t for t in _handed(event) if t.dev == CPU), None)
+            if tensor is None or event.exploring:
                 continue
             chain = ctx.chain(tensor)
             born = chain[0].node if chain and id(chain[0].node) in ctx.parents else event.node
@@ -73,6 +74,12 @@ class NcclCpuTensor(Rule):
                 evidence=[ctx.step(event.node, "handed to NCCL here")],
                 help="make it on the device of the rank",
             )
+
+
+def _handed(event: Any) -> Iterator[Tensor]:
+    """The tensors of a collective: what it sends, or the lists it fills."""
+    for value, _, _ in event.args[1::-1]:
+        yield from tensors_of(value)
 
 
 def _nccl(event: Any) -> bool:

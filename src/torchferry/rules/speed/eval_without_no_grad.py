@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding
-from torchferry.flow.values import ACCEL, GRAPH, Inst, Method, Tensor
+from torchferry.flow.values import ACCEL, GRAPH, Inst, Method, Tensor, truth
 
 from ..rule import Rule
 
@@ -77,7 +77,7 @@ class EvalWithoutNoGrad(Rule):
             for event in ctx.methods("eval")
             if isinstance(event.func.receiver, Inst)
         ]
-        if not switched:
+        if not switched or _graphs_are_off(ctx):
             return
         seen: set[int] = set()
         for event in ctx.ip.events:
@@ -106,6 +106,16 @@ class EvalWithoutNoGrad(Rule):
                 ],
                 help="put it under torch.no_grad() or torch.inference_mode()",
             )
+
+
+def _graphs_are_off(ctx: Context) -> bool:
+    """`torch.set_grad_enabled(False)` as a statement: for all that follows."""
+    return any(
+        isinstance(ctx.parents.get(id(event.node)), ast.Expr)
+        and event.args
+        and truth(event.args[0][0]) is False
+        for event in ctx.calls("torch.set_grad_enabled")
+    )
 
 
 def _reaches(ctx: Context, start: Any, event: Any) -> bool:

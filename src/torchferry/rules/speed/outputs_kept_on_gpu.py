@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
@@ -21,7 +21,8 @@ class OutputsKeptOnGpu(Rule):
     """All outputs of a data set, collected in GPU memory.
 
     What it does:
-        Notes `outputs.append(net(x))` of GPU tensors without a graph in a loop over data.
+        Notes `outputs.append(net(x))` and `outputs += [net(x)]` of GPU tensors without a graph in a
+        loop over data.
 
     Why is this bad:
         The predictions of all batches stay in the memory of the GPU until the loop ends; on a
@@ -58,11 +59,11 @@ class OutputsKeptOnGpu(Rule):
     name = "outputs-kept-on-gpu"
     severity = Severity.NOTE
     fixable = True
-    word = "append"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
         from torchferry.core.edit import Safety
 
+        yield from _added(self, ctx)
         for event in ctx.ip.events:
             func = event.func
             if not isinstance(func, Method) or func.name != "append" or not event.args:
@@ -87,6 +88,36 @@ class OutputsKeptOnGpu(Rule):
                 help="keep `.cpu()` of it, or a running result",
                 fix=None if edits is None else Fix(title, edits, Safety.UNSAFE, reason),
             )
+
+
+def _added(rule: Rule, ctx: Context) -> Iterator[Finding]:
+    """`outputs += [y]`, where y is the result of a call on the GPU without a graph."""
+    for stmt in ctx.nodes.get(ast.AugAssign, []):
+        shown = stmt.value
+        if not isinstance(shown, ast.List) or len(shown.elts) != 1:
+            continue
+        loop = ctx.loop(stmt)
+        event = _computed_by(ctx, loop, shown.elts[0]) if loop is not None else None
+        if event is None or not event.graph_off or not isinstance(event.result, Tensor):
+            continue
+        if event.result.dev == ACCEL and not _carried(loop, shown.elts[0]):
+            yield rule.finding(
+                ctx,
+                stmt,
+                f"`{ctx.source(shown.elts[0])}` of every step stays in GPU memory",
+                help="keep `.cpu()` of it, or a running result",
+            )
+
+
+def _computed_by(ctx: Context, loop: Any, expr: Any) -> Any:
+    """The call whose result an expression is: itself, or what the loop binds its name to."""
+    if isinstance(expr, ast.Name):
+        bound = [
+            s.value for s in ast.walk(loop) if isinstance(s, ast.Assign)
+            and any(isinstance(t, ast.Name) and t.id == expr.id for t in s.targets)
+        ]  # fmt: skip
+        expr = bound[0] if len(bound) == 1 else None
+    return ctx.event_at.get(id(expr)) if expr is not None else None
 
 
 def _carried(loop: Any, expr: Any) -> bool:

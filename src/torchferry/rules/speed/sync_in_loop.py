@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
-from torchferry.flow.values import ACCEL, Tensor
+from torchferry.flow.values import ACCEL, Ext, Tensor
 
 from ..rule import Rule
 
@@ -19,8 +19,9 @@ class SyncInLoop(Rule):
     """A round trip to the host in every step of a loop.
 
     What it does:
-        Reports `f(x.cpu()).to(device)` in a loop, when x is on the GPU; and notes copies to the
-        host in a loop inside another loop.
+        Reports `f(x.cpu()).to(device)` in a loop, when x is on the GPU; notes a result on the host
+        that becomes a GPU tensor again in the same step, rows of a GPU tensor that are copied one
+        by one, and copies to the host in a loop inside another loop.
 
     Why is this bad:
         `.cpu()` waits for all queued work of the GPU. The loop then runs at the speed of the
@@ -68,6 +69,23 @@ class SyncInLoop(Rule):
                     evidence=[ctx.step(back, "back to the device here")],
                     help="compute on the device",
                 )
+            elif (back := _remade(ctx, loop, event.node)) is not None:
+                yield self.finding(
+                    ctx,
+                    event.node,
+                    "each step copies to the host, and makes a GPU tensor of the result again",
+                    severity=Severity.NOTE,
+                    evidence=[ctx.step(back, "back to the device here")],
+                    help="compute on the device",
+                )
+            elif event.func.name == "cpu" and _row_by_row(ctx, loop):
+                yield self.finding(
+                    ctx,
+                    event.node,
+                    "each row of a GPU tensor is copied by itself: the GPU is waited for each time",
+                    severity=Severity.NOTE,
+                    help="copy once, before the loop",
+                )
             elif ctx.loop(loop) is not None and event.func.name == "cpu":
                 yield self.finding(
                     ctx,
@@ -78,11 +96,46 @@ class SyncInLoop(Rule):
                 )
 
 
+def _remade(ctx: Context, loop: Any, node: Any) -> Any:
+    """The call that makes a GPU tensor of the name that the copy's statement binds."""
+    stmt = ctx.statement(node)
+    names = {t.id for t in getattr(stmt, "targets", []) if isinstance(t, ast.Name)}
+    for call in ast.walk(loop) if names else ():
+        event = ctx.event_at.get(id(call))
+        if event is None or not isinstance(call, ast.Call) or not isinstance(event.func, Ext):
+            continue
+        if "device" not in event.kwargs:
+            continue
+        used = {n.id for arg in call.args for n in ast.walk(arg) if isinstance(n, ast.Name)}
+        if used & names and isinstance(event.result, Tensor) and event.result.dev == ACCEL:
+            return call
+    return None
+
+
+def _row_by_row(ctx: Context, loop: Any) -> bool:
+    """Whether a loop takes the rows of a GPU tensor, alone or zipped with others."""
+    if not isinstance(loop, ast.For):
+        return False
+    if isinstance(loop.iter, ast.Call):
+        event = ctx.event_at.get(id(loop.iter))
+        name = getattr(loop.iter.func, "id", "")
+        given = [v for v, _, _ in event.args] if event is not None and name == "zip" else []
+        return any(isinstance(v, Tensor) and v.dev == ACCEL for v in given)
+    return any(
+        node is loop and isinstance(iterable, Tensor) and iterable.dev == ACCEL
+        for node, iterable, _, _, _ in ctx.ip.facts.get("loop", ())
+    )
+
+
 def _back_again(ctx: Context, node: Any) -> Any:
     """The move to the device in the expression around a copy to the host."""
+    child = node
     for outer in ctx.around(node):
         if isinstance(outer, ast.stmt):
             return None
+        if isinstance(outer, ast.Subscript) and child is outer.slice:
+            return None  # an index into data that stays on the host
+        child = outer
         if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute):
             if outer.func.attr == "cuda":
                 return outer

@@ -101,6 +101,10 @@ class HiddenPerStepCopy(Rule):
 
 def _made_at(ctx: Context, kept: Kept) -> Any:
     """The statement that makes and keeps the tensor."""
+    stores = ctx.ip.attr_sets.get((id(kept.inst.cls.node), kept.attr), []) if kept.inst.cls else []
+    for _, stmt, _, frame in stores:
+        if stmt is not None and frame.unit.doc is ctx.doc:
+            return stmt
     before: Why | None = kept.before
     if before is None or id(before.node) not in ctx.parents:
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Evidence, Finding, Severity
-from torchferry.flow.values import PARAM, Map, Seq
+from torchferry.flow.values import PARAM, Map, Seq, Why
 
 from ..causes import causes
 from ..context import tensors_of
@@ -77,7 +77,7 @@ class UnregisteredParamList(Rule):
             for value, stmt, _, frame in sets:
                 if stmt is None or frame.unit.doc is not ctx.doc:
                     continue
-                if isinstance(value, (Seq, Map)) and _made_here(value, stmt):
+                if isinstance(value, (Seq, Map)) and _made_here(ctx, value, stmt):
                     yield self._report(ctx, stmt, [], Severity.WARNING)
 
     def _report(
@@ -96,14 +96,35 @@ class UnregisteredParamList(Rule):
         )
 
 
-def _made_here(value: Any, stmt: Any) -> bool:
-    """Whether the container holds parameters that the statement itself makes."""
+def _made_here(ctx: Context, value: Any, stmt: Any) -> bool:
+    """Whether the container holds parameters that have no other name in the module."""
     for tensor in tensors_of(value):
         if tensor.flags & PARAM and tensor.why is not None:
             line = getattr(tensor.why.node, "lineno", 0)
             if stmt.lineno <= line <= (stmt.end_lineno or stmt.lineno):
                 return True
+            if type(tensor.why) is Why and _put_in(ctx, tensor.why.node):
+                return not _registers(ctx, stmt)
     return False
+
+
+def _put_in(ctx: Context, born: Any) -> bool:
+    """Whether a parameter is made in the call that puts it into a list: `.append(Parameter())`."""
+    for outer in ctx.around(born):
+        if isinstance(outer, ast.stmt):
+            return isinstance(outer, ast.Expr)
+        if not isinstance(outer, ast.Call) or not isinstance(outer.func, ast.Attribute):
+            continue
+        if outer.func.attr in ("append", "extend", "insert"):
+            return True
+    return False
+
+
+def _registers(ctx: Context, stmt: Any) -> bool:
+    """Whether the class registers parameters by itself somewhere."""
+    cls = ctx.class_of(stmt)
+    text = ctx.doc.source(cls) if cls is not None else ""
+    return "register_parameter(" in text or "setattr(" in text or "ParameterList(" in text
 
 
 def _fix(ctx: Context, stmt: Any) -> Fix | None:

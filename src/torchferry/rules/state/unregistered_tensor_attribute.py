@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Edit, Fix
 from torchferry.core.finding import Finding, Severity
+from torchferry.flow.values import CPU, Kept, Tensor
 
 from ..causes import causes
+from ..context import in_method
 from ..rule import Rule
 from ..wording import proof
 
@@ -22,7 +25,8 @@ class UnregisteredTensorAttribute(Rule):
 
     What it does:
         Reports the assignment of a tensor attribute in `__init__` when the module was moved to the
-        GPU and the attribute, still on the CPU, meets a GPU tensor.
+        GPU and the attribute, still on the CPU, meets a GPU tensor; as a warning (a note without
+        DataParallel or FSDP) an attribute that forward moves and stores again.
 
     Why is this bad:
         `Module.to` moves parameters and buffers. A plain attribute is neither, nor is it saved.
@@ -82,6 +86,37 @@ class UnregisteredTensorAttribute(Rule):
                 help="register it as a buffer",
                 fix=buffer_fix(ctx, cause.node),
             )
+        for event, attr, stmt in _moved_to_itself(ctx):
+            for node in (stmt, event.node):
+                yield self.finding(
+                    ctx,
+                    node,
+                    f"`{attr}` is a plain attribute that forward moves and stores again: replicas "
+                    "and shards of the module do not keep it",
+                    severity=Severity.WARNING if _REPLICAS.search(ctx.doc.text) else Severity.NOTE,
+                    help="register it as a buffer",
+                )
+
+
+_REPLICAS = re.compile(r"DataParallel|FSDP|FullyShard|fully_shard")
+
+
+def _moved_to_itself(ctx: Context) -> Iterator[tuple[Any, str, Any]]:
+    """(move, attribute, where it is made) of `self.x = self.x.to(...)` in forward."""
+    for event in ctx.methods("to", "cuda"):
+        tensor = event.func.receiver
+        kept = tensor.why if isinstance(tensor, Tensor) else None
+        if not isinstance(kept, Kept) or tensor.dev != CPU or not in_method(event, "forward"):
+            continue
+        stmt = ctx.statement(event.node)
+        targets = stmt.targets if isinstance(stmt, ast.Assign) else []
+        if not any(isinstance(t, ast.Attribute) and t.attr == kept.attr for t in targets):
+            continue
+        cls = kept.inst.cls
+        for _, made, _, frame in ctx.ip.attr_sets.get((id(cls.node), kept.attr), []) if cls else []:
+            if made is not None and made is not stmt and frame.unit.doc is ctx.doc:
+                yield event, kept.attr, made
+                break
 
 
 def buffer_fix(ctx: Context, stmt: Any) -> Fix | None:

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-FOLDER = Path(__file__).parent / "own"
+FOLDER = Path(__file__).parent.parent / "cases" / "own"
 _CASE = re.compile(r"^## ([\w-]+): ([^\n]+)\n+```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = re.compile(r"^(.*?)  #([!=-])(?: ([\w-]+))?$")
 _RIGHT = re.compile(r"^(\s*)#\+ (.*)$")
