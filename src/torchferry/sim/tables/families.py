@@ -63,6 +63,7 @@ ANY_MIX = frozenset(
     _use_cudnn_ctc_loss _record_function_enter_new expand_as view_as reshape_as
     _resize_output_ result_type can_cast _linalg_check_errors _reshape_from_tensor
     slice_scatter select_scatter diagonal_scatter as_strided_scatter fill fill_
+    _has_same_storage_numel _new_zeros_with_same_feature_meta
     tensor_split _pack_padded_sequence _cudnn_ctc_loss ctc_loss _ctc_loss _ctc_loss_backward
     repeat_interleave""".split()
 )
