@@ -17,17 +17,17 @@ INDICES, VALUES = [[0, 1], [1, 0]], [1.0, 2.0]
 ROWS, COLUMNS = [0, 1, 2], [1, 0]
 Make = Callable[[], Any]
 ON_GPU: dict[str, Make] = {
-    "lists": lambda: torch.sparse_coo_tensor(INDICESNDICES, VALUES, (2, 2), device="cuda"),
+    "lists": lambda: torch.sparse_coo_tensor(INDICES, VALUES, (2, 2), device="cuda"),
     "tensors of the host": lambda: torch.sparse_coo_tensor(
         torch.tensor(INDICES), torch.tensor(VALUES), (2, 2), device=torch.device("cuda")
     ),
     "tensors of the GPU": lambda: torch.sparse_coo_tensor(
-        torch.tensor(INDICESNDICES, device="cuda"), torch.tensor(VALUES, device="cuda"), (2, 2)
+        torch.tensor(INDICES, device="cuda"), torch.tensor(VALUES, device="cuda"), (2, 2)
     ),
     "list of indices beside values of the GPU": lambda: torch.sparse_coo_tensor(
         INDICES, torch.tensor(VALUES, device="cuda"), (2, 2)
     ),
-    "without a size": lambda: torch.sparse_coo_tensor(INDICESNDICES, VALUES, device="cuda"),
+    "without a size": lambda: torch.sparse_coo_tensor(INDICES, VALUES, device="cuda"),
     "compressed rows": lambda: torch.sparse_csr_tensor(
         ROWS, COLUMNS, VALUES, (2, 2), device="cuda"
     ),
@@ -69,7 +69,7 @@ def test_of_a_size_alone() -> None:
 def test_gradients_come_home() -> None:
     with simulate():
         values = torch.tensor(VALUES, requires_grad=True)
-        made = torch.sparse_coo_tensor(INDICESNDICES, values, (2, 2), device="cuda")
+        made = torch.sparse_coo_tensor(INDICES, values, (2, 2), device="cuda")
         made.to_dense().sum().backward()
         assert values.grad is not None
         assert values.grad.device.type == "cpu"
@@ -82,5 +82,5 @@ def test_indices_and_values_must_be_together() -> None:
 
 def test_on_the_host() -> None:
     with simulate():
-        assert torch.sparse_coo_tensor(INDICESNDICES, VALUES, (2, 2)).device.type == "cpu"
+        assert torch.sparse_coo_tensor(INDICES, VALUES, (2, 2)).device.type == "cpu"
         assert torch.sparse_csr_tensor(ROWS, COLUMNS, VALUES, device="cpu").device.type == "cpu"
