@@ -373,3 +373,15 @@ def test_functions_beyond_the_bounds_are_listed(tmp_path: Path) -> None:
 def test_nothing_is_listed_for_plain_code(tmp_path: Path) -> None:
     write(tmp_path, {"net.py": NET, "main.py": USES})
     assert gaps(tmp_path / "main.py") == []
+
+
+# ---- what is not in the project
+
+
+@pytest.mark.parametrize("call", ["prepare(net)", "tool.prepare(net)", "prepare([net])"])
+def test_unknown_code_may_move_a_module_that_it_is_given(tmp_path: Path, call: str) -> None:
+    text = "import torch\nimport tool\nfrom tool import prepare\nnet = torch.nn.Linear(3, 1)\n{}\n"
+    text += "net(torch.randn(4, 3).cuda())\n"
+    write(tmp_path, {"a.py": text.format(call), "b.py": text.format("prepare(1)")})
+    assert found(checked(tmp_path / "a.py")) == []
+    assert [code for _, code, _ in found(checked(tmp_path / "b.py"))] == ["DEV501"]

@@ -17,6 +17,7 @@ from .data_calls import call_data, call_object_method
 from .events import Event
 from .factories import make_legacy
 from .graph import HARD
+from .handover import hand_over
 from .join import Choice, join
 from .module_calls import call_module, call_module_method, make_module, needs_device
 from .operands import Operand
@@ -220,7 +221,8 @@ def _call_foreign(
     ip.note("unknown-call", name, node, args, kwargs, ip.frame.unit)
     _hand_over(ip, [*args, *kwargs.values()])
     if not ip.migrating:
-        return  # it may move what it is given: nothing is certain
+        hand_over(ip, [value for value, *_ in (*args, *kwargs.values())])
+        return
     given = [(v, e) for v, e, _ in (*args, *kwargs.values())]
     tensors: list[Operand] = [(v, e) for v, e in given if isinstance(v, Tensor)]
     module = next(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .events import Clash, Event
 from .graph import Graph
+from .handover import hand_over
 from .imports import arrive
 from .join import join, join_slot, similar
 from .state import MISSING, Frame, Trail
@@ -314,6 +315,9 @@ class Interp:
         ):
             if self.steps > self.budget or len(self.active) > MAX_CALL_DEPTH:
                 self.refused[id(func.node)] = func
+                if not self.migrating:
+                    given = [value for value, *_ in (*args, *kwargs.values())]
+                    hand_over(self, [*given, receiver])
             return UNKNOWN
         self.followed.add(id(func.node))
         frame = Frame(func.frame, func.unit, func, self.context(node))
