@@ -9,12 +9,12 @@ import torch
 
 from torchferry.sim import waits
 from torchferry.sim.determinism import with_alert
-from torchferry.sim.errors import raise_device_error
+from torchferry.sim.errors import Named, raise_device_error
 from torchferry.sim.generators import default_generators, generator_device
 from torchferry.sim.messages import generator_message
 from torchferry.sim.operators import Operator
 from torchferry.sim.tables.bindings import BINDINGS
-from torchferry.sim.tables.refusals import NO_KERNEL, REFUSED_DTYPES, SCALAR_NAMES
+from torchferry.sim.tables.refusals import NO_KERNEL, REFUSALS, SCALAR_NAMES, Refusal
 from torchferry.sim.tags import CPU, device_named, device_number
 
 if TYPE_CHECKING:
@@ -53,10 +53,38 @@ def _generator(
 
 def fast_call(operator: Operator) -> Callable[..., Any]:
     """The kernel of an operator: through its Python binding where that is the same and cheaper."""
-    call: Callable[..., Any] = operator.func._op
-    if operator.name in BINDINGS and operator.func.namespace == "aten":
-        call = getattr(torch._C._VariableFunctions, operator.short, call)
+    func = operator.func
+    call: Callable[..., Any] = func._op
+    if operator.name in BINDINGS and func.namespace == "aten":
+        return getattr(torch._C._VariableFunctions, operator.short, call)
+    if "linalg" in operator.short or any(map(func.has_kernel_for_dispatch_key, _COMPOSITE)):
+        return _with_lazy_conjugates(call)
     return call
+
+
+#: Kernels that call other operators.
+_COMPOSITE = (
+    torch._C.DispatchKey.CompositeExplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
+_LAZY_KEYS = (torch._C.DispatchKey.Conjugate, torch._C.DispatchKey.Negative)
+
+
+def _with_lazy_conjugates(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Below a mode the dispatcher does not resolve `conj()`, on which such kernels rely."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else None
+        if not isinstance(first, torch.Tensor) or not first.is_complex():
+            return call(*args, **kwargs)
+        included = torch._C._dispatch_tls_local_include_set()
+        excluded = torch._C._dispatch_tls_local_exclude_set()
+        for key in _LAZY_KEYS:
+            excluded = excluded.remove(key)
+        with torch._C._ForceDispatchKeyGuard(included, excluded):
+            return call(*args, **kwargs)
+
+    return run
 
 
 def random_call(session: Session, operator: Operator) -> Callable[..., Any]:
@@ -111,18 +139,36 @@ def _dtypes(
     device: int,
 ) -> Call:
     """CUDA has no kernel for some dtypes."""
-    if device >= 0:
-        refused, name = REFUSED_DTYPES[operator.short]
-        dtype = args[0].dtype
-        if dtype in refused:
-            message = f"\"{name}\" not implemented for '{SCALAR_NAMES[dtype]}'"
-            tensors = [
-                (argument, value)
-                for argument, value in zip(operator.arguments, args, strict=False)
-                if isinstance(value, torch.Tensor)
-            ]
-            raise_device_error("not-on-gpu", message, operator.name, tensors, NotImplementedError)
+    if device < 0:
+        return args, kwargs
+    dtype = args[0].dtype
+    for refusal in REFUSALS[operator.short]:
+        if dtype in refusal.dtypes and _applies(refusal, operator, args, kwargs):
+            tensors = _named(operator, args)
+            if refusal.not_empty and not all(tensor.numel() for _, tensor in tensors):
+                continue
+            words = refusal.words.format(name=refusal.name, dtype=SCALAR_NAMES[dtype])
+            raise_device_error("not-on-gpu", words, operator.name, tensors, refusal.error)
     return args, kwargs
+
+
+def _applies(
+    refusal: Refusal, operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> bool:
+    """True unless the refusal asks for another value of an argument."""
+    if not refusal.argument:
+        return True
+    place = operator.arguments.index(refusal.argument)
+    value = args[place] if place < len(args) else kwargs.get(refusal.argument)
+    return value in refusal.values
+
+
+def _named(operator: Operator, args: tuple[Any, ...]) -> list[Named]:
+    return [
+        (argument, value)
+        for argument, value in zip(operator.arguments, args, strict=False)
+        if isinstance(value, torch.Tensor)
+    ]
 
 
 def _no_kernel(
@@ -148,6 +194,6 @@ def _no_kernel(
 _BY_NAME: dict[str, Before] = {
     **waits.BY_NAME,
     "_pack_padded_sequence": _packed_lengths,
-    **dict.fromkeys(REFUSED_DTYPES, _dtypes),
+    **dict.fromkeys(REFUSALS, _dtypes),
     **dict.fromkeys(NO_KERNEL, _no_kernel),
 }

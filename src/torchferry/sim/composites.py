@@ -11,7 +11,7 @@ from torch import _VF
 from torchferry.sim import state
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.patching import Patcher
-from torchferry.sim.tags import CPU, device_named, device_number
+from torchferry.sim.tags import CPU, FLOATING, device_named, device_number
 
 
 def _meshgrid(*args: Any, **kwargs: Any) -> None:
@@ -38,6 +38,27 @@ def _tensor_split(*args: Any, **kwargs: Any) -> None:
         )
 
 
+def _quantile(*args: Any, **kwargs: Any) -> None:
+    source: Any = args[0] if args else kwargs.get("input")
+    q: Any = kwargs.get("q")
+    q = args[1] if q is None and len(args) > 1 else q
+    if _elsewhere(source, q):
+        raise_device_error(
+            "mixed-devices",
+            "quantile() q tensor must be on the same device as the input tensor",
+            "quantile",
+            [("input", source), ("q", q)],
+        )
+
+
+def _elsewhere(tensor: Any, other: Any) -> bool:
+    """True for two tensors on different devices."""
+    if not isinstance(tensor, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return False
+    home, there = device_number(tensor), device_number(other)
+    return home != there and FLOATING not in (home, there)
+
+
 def _with_check(original: Any, check: Callable[..., None]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         check(*args, **kwargs)
@@ -60,12 +81,21 @@ def _lenient(original: Any) -> Callable[..., Any]:
     return run
 
 
+#: Function and method of these names, their check.
+_CHECKED: tuple[tuple[str, Callable[..., None]], ...] = (
+    ("tensor_split", _tensor_split),
+    ("quantile", _quantile),
+    ("nanquantile", _quantile),
+)
+
+
 def install(patcher: Patcher) -> None:
     """Put the checks before the functions."""
     functions: Any = torch._C._VariableFunctions
     patcher.set(_VF, "meshgrid", _with_check(functions.meshgrid, _meshgrid))
-    split = _with_check(functions.tensor_split, _tensor_split)
-    patcher.set(torch, "tensor_split", split, copies=True)
-    method = _with_check(torch._C.TensorBase.tensor_split, _tensor_split)
-    patcher.set(torch.Tensor, "tensor_split", method)
+    for name, check in _CHECKED:
+        function = _with_check(getattr(functions, name), check)
+        patcher.set(torch, name, function, copies=True)
+        method = _with_check(getattr(torch._C.TensorBase, name), check)
+        patcher.set(torch.Tensor, name, method)
     patcher.set(torch, "ctc_loss", _lenient(functions.ctc_loss), copies=True)

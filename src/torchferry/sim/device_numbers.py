@@ -1,6 +1,7 @@
-"""`torch.zeros(2, device=1)`: a number is a GPU for torch's factories, where torch sees one.
+"""What the C++ parsers of torch's factories would see of devices on a machine with GPUs.
 
-The parser of arguments in C++ sees none, so a stand-in writes the device out.
+`torch.zeros(2, device=1)`: a number is a GPU. `torch.zeros(2, out=x, device="cuda")`: the device
+must be of the kind of `x`. The parsers see no GPU, so stand-ins look before them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from typing import Any
 import torch
 from torch.utils import _device
 
+from torchferry.sim import state
+from torchferry.sim.errors import raise_device_error
 from torchferry.sim.patching import Patcher
+from torchferry.sim.state import number_of
+from torchferry.sim.tags import device_number
 
 _LIKE = "empty full ones rand randint randn zeros".split()
 _NEW = "new_empty new_empty_strided new_full new_ones new_zeros".split()
+_HOST = torch.device("cpu")
 #: Have stand-ins of their own.
 _ELSEWHERE = frozenset({"tensor", "as_tensor", "asarray", "nested_tensor"})
 
@@ -25,9 +31,30 @@ def _written_out(original: Callable[..., Any]) -> Callable[..., Any]:
     def make(*args: Any, **kwargs: Any) -> Any:
         if "device" in kwargs and kwargs["device"].__class__ is int:
             kwargs["device"] = torch.device("cuda", kwargs["device"])
+        if isinstance(kwargs.get("out"), torch.Tensor):
+            _into(original.__name__, kwargs)
         return original(*args, **kwargs)
 
     return make
+
+
+def _into(name: str, kwargs: dict[str, Any]) -> None:
+    """Check a factory's `device` against its `out`, whose device decides."""
+    wish, out = kwargs.get("device"), kwargs["out"]
+    if wish is not None:
+        wish = torch.device(wish)
+        if wish.type not in ("cpu", "cuda"):
+            return
+        kind = "cuda" if device_number(out) >= 0 else "cpu"
+        if wish.type != kind:
+            raise_device_error(
+                "mixed-devices",
+                f"device type {wish.type} does not match device type of out parameter ({kind})",
+                name,
+                [("out", out)],
+            )
+        number_of(state.current(), wish)
+    kwargs["device"] = _HOST  # also keeps torch.set_default_device's choice away
 
 
 def _functions() -> Iterator[tuple[Any, str]]:
@@ -37,6 +64,7 @@ def _functions() -> Iterator[tuple[Any, str]]:
         name = function.__name__
         if getattr(torch, name, None) is function and name not in _ELSEWHERE:
             yield torch, name
+    yield torch, "normal"
     for name in _LIKE:
         yield torch, f"{name}_like"
     for name in _NEW:

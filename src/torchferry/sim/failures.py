@@ -9,15 +9,18 @@ import torch
 
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.memory import OutOfMemory
+from torchferry.sim.only_cuda import kernel_of
 from torchferry.sim.operators import Operator
 from torchferry.sim.tables.families import DEVICE_ASSERTS
-from torchferry.sim.tables.refusals import WIDER
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
 
 _OUT_OF_BOUNDS = re.compile(r"out of bounds|index out of range in self|out of range$")
-_NO_KERNEL = re.compile(r"not implemented for '|Unsupported dtype")
+_NO_KERNEL = re.compile(
+    r"not implemented for '|Unsupported dtype|doesn't support tensors of type|"
+    r"does not support complex|Could not run 'aten::"
+)
 _NO_HOST_MEMORY = re.compile(r"you tried to allocate (\d+) bytes")
 
 DEVICE_ASSERT = (
@@ -49,8 +52,10 @@ def recover(
         raise error
     if operator.short in DEVICE_ASSERTS and _OUT_OF_BOUNDS.search(text):
         _device_assert(operator, args, text)
-    if _NO_KERNEL.search(text) and not operator.mutated:
-        return _wider(operator, args, kwargs, error)
+    if _NO_KERNEL.search(text):
+        kernel = kernel_of(operator, args)
+        if kernel is not None:
+            return kernel(*args, **kwargs)
     raise error
 
 
@@ -67,34 +72,3 @@ def _device_assert(operator: Operator, args: tuple[Any, ...], text: str) -> NoRe
         tensors,
         error=getattr(torch, "AcceleratorError", RuntimeError),
     )
-
-
-def _wider(
-    operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception
-) -> Any:
-    """Compute in a wider dtype what only CUDA computes in this one."""
-    narrow = next((a.dtype for a in args if isinstance(a, torch.Tensor) and a.dtype in WIDER), None)
-    if narrow is None:
-        raise error
-
-    def widen(value: Any) -> Any:
-        if isinstance(value, torch.Tensor) and value.dtype is narrow:
-            return value.to(WIDER[narrow])
-        return value
-
-    def narrowed(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            if value.dtype is WIDER[narrow]:
-                return value.to(narrow)
-            if narrow is torch.float16 and value.dtype is torch.complex64:
-                return value.to(torch.complex32)
-            return value
-        if isinstance(value, (tuple, list)):
-            return type(value)(narrowed(item) for item in value)
-        return value
-
-    try:
-        out = operator.func(*map(widen, args), **{k: widen(v) for k, v in kwargs.items()})
-    except (RuntimeError, IndexError):
-        raise error from None
-    return narrowed(out)

@@ -1,42 +1,80 @@
 """What CUDA does not compute though the CPU does. Data only.
 
-From `dtypes` against `dtypesIfCUDA` in PyTorch's operator database, and the names in the kernels'
-dispatch macros.
+From `dtypes` against `dtypesIfCUDA` in PyTorch's operator database (benchmarks/sim_refusals.py
+checks it), and the names in the kernels' dispatch macros.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 
-INTEGERS = frozenset({torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64})
-LONG = frozenset({torch.int64})
+INTEGERS = frozenset({torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.bool})
+BYTE = frozenset({torch.uint8})
+BOOL = frozenset({torch.bool})
+HALF = frozenset({torch.float16})
 HALVES = frozenset({torch.float16, torch.bfloat16})
 
-#: Operator -> (refused dtypes of its first floating argument, name in the message).
-REFUSED_DTYPES: dict[str, tuple[frozenset[torch.dtype], str]] = {
-    "addmm": (INTEGERS, "addmm_cuda"),
-    "addmm_": (INTEGERS, "addmm_cuda"),
-    "_addmm_activation": (INTEGERS, "addmm_cuda"),
-    "mm": (INTEGERS, "addmm_cuda"),
-    "linear": (INTEGERS, "addmm_cuda"),
-    "bmm": (INTEGERS, "baddbmm_cuda"),
-    "baddbmm": (INTEGERS, "baddbmm_cuda"),
-    "baddbmm_": (INTEGERS, "baddbmm_cuda"),
-    "addbmm": (INTEGERS, "baddbmm_cuda"),
-    "addmv": (INTEGERS, "addmv_impl_cuda"),
-    "addmv_": (INTEGERS, "addmv_impl_cuda"),
-    "mv": (INTEGERS, "addmv_impl_cuda"),
-    "dot": (INTEGERS, "dot"),
-    "vdot": (INTEGERS, "vdot"),
-    "convolution": (LONG, "slow_conv2d_cuda"),
-    "avg_pool2d": (LONG, "avg_pool2d_out_cuda_frame"),
-    "avg_pool3d": (LONG, "avg_pool3d_out_cuda"),
-    "max_pool2d_with_indices": (INTEGERS, "max_pool2d_with_indices_out_cuda_frame"),
-    "max_pool3d_with_indices": (INTEGERS, "max_pool3d_with_indices_out_frame"),
-    "igamma": (HALVES, "igamma_cuda"),
-    "igammac": (HALVES, "igammac_cuda"),
-    "upsample_bilinear2d": (frozenset({torch.uint8}), "upsample_bilinear2d_out_frame"),
-    "upsample_bicubic2d": (frozenset({torch.uint8}), "upsample_bicubic2d_out_frame"),
+_DISPATCH = "\"{name}\" not implemented for '{dtype}'"
+_CUDNN = "getCudnnDataTypeFromScalarType() not supported for {dtype}"
+
+
+class Refusal(NamedTuple):
+    """dtypes of the first tensor that CUDA has no kernel for, and its words."""
+
+    dtypes: frozenset[torch.dtype]
+    name: str
+    words: str = _DISPATCH
+    error: type[Exception] = NotImplementedError
+    #: True where the kernel is not reached for tensors without elements.
+    not_empty: bool = False
+    #: Refused only where this argument has one of these values.
+    argument: str = ""
+    values: frozenset[str] = frozenset()
+
+
+_MM = Refusal(INTEGERS, "addmm_cuda", not_empty=True)
+_BMM = Refusal(INTEGERS, "baddbmm_cuda", not_empty=True)
+_MV = Refusal(INTEGERS, "addmv_impl_cuda", not_empty=True)
+_SCATTER = Refusal(
+    BOOL,
+    "cuda_scatter_gather_base_kernel_func",
+    argument="reduce",
+    values=frozenset({"prod", "amin", "amax"}),
+)
+_HALF_HISTC = Refusal(HALF, "histc", "HalfTensor is not supported", RuntimeError)
+
+#: Names of operators, what is refused.
+_ROWS: tuple[tuple[str, tuple[Refusal, ...]], ...] = (
+    ("addmm addmm_ _addmm_activation mm linear", (_MM,)),
+    ("bmm baddbmm baddbmm_ addbmm addbmm_ _trilinear", (_BMM,)),
+    ("addmv addmv_ mv", (_MV,)),
+    ("dot", (Refusal(INTEGERS, "dot"),)),
+    ("vdot", (Refusal(INTEGERS, "vdot"),)),
+    ("convolution", (Refusal(INTEGERS, "cudnn", _CUDNN, RuntimeError),)),
+    ("avg_pool2d", (Refusal(INTEGERS, "avg_pool2d_out_cuda_frame"),)),
+    ("avg_pool3d", (Refusal(INTEGERS, "avg_pool3d_out_cuda"),)),
+    ("max_pool2d_with_indices", (Refusal(INTEGERS, "max_pool2d_with_indices_out_cuda_frame"),)),
+    ("max_pool3d_with_indices", (Refusal(INTEGERS, "max_pool3d_with_indices_out_frame"),)),
+    ("igamma igamma_", (Refusal(HALVES, "igamma_cuda"),)),
+    ("igammac igammac_", (Refusal(HALVES, "igammac_cuda"),)),
+    ("angle", (Refusal(HALVES, "angle_cuda"),)),
+    ("histc", (_HALF_HISTC, Refusal(frozenset({torch.bfloat16}), "histc"))),
+    ("linalg_vector_norm", (Refusal(frozenset({torch.complex32}), "norm_cuda"),)),
+    ("native_dropout_backward", (Refusal(INTEGERS, "masked_scale"),)),
+    ("scatter_reduce scatter_reduce_", (_SCATTER,)),
+    ("upsample_bilinear2d", (Refusal(BYTE, "upsample_bilinear2d_out_frame"),)),
+    ("upsample_bicubic2d", (Refusal(BYTE, "upsample_bicubic2d_out_frame"),)),
+    (
+        "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",
+        (Refusal(BYTE, "upsample_bilinear2d_out_frame"),),
+    ),
+)
+
+#: Operator -> what is refused.
+REFUSALS: dict[str, tuple[Refusal, ...]] = {
+    name: refusals for names, refusals in _ROWS for name in names.split()
 }
 
 #: Operators without a CUDA kernel.
@@ -53,17 +91,5 @@ SCALAR_NAMES = {
     torch.float16: "Half",
     torch.bfloat16: "BFloat16",
     torch.bool: "Bool",
-}
-
-#: Where the CPU has no kernel for a dtype that CUDA has one for: computed in this one.
-WIDER = {
-    torch.float16: torch.float32,
-    torch.bfloat16: torch.float32,
-    torch.complex32: torch.complex64,
-    torch.bool: torch.uint8,
-    torch.int8: torch.float32,
-    torch.uint8: torch.float32,
-    torch.int16: torch.float32,
-    torch.int32: torch.float64,
-    torch.int64: torch.float64,
+    torch.complex32: "ComplexHalf",
 }
