@@ -45,11 +45,15 @@ def migrate(
 def check(source: str | bytes | os.PathLike[str] | Document) -> list[Finding]:
     """Find device mistakes in PyTorch source, in the order of its lines.
 
-    source: as for `migrate`. Raises SourceError when the source cannot be read or parsed.
+    source: as for `migrate`. Files of the same project that a file imports are followed; what is
+    at fault there comes last. Raises SourceError when the source cannot be read or parsed.
     """
-    from .rules.engine import check_document
+    from .rules.engine import all_findings, check_in_project
+    from .source.project import Project
 
-    return list(check_document(document(source)))
+    found = document(source)
+    checked = check_in_project(found, None, Project([found]))
+    return [*all_findings(checked), *checked.elsewhere]
 
 
 def verify(script: str | os.PathLike[str], args: Any = (), **options: Any) -> Verdict:

@@ -1,18 +1,24 @@
-"""The language server: diagnostics, hover and quick fixes of one document at a time."""
+"""The language server: diagnostics, hover and quick fixes of open documents.
+
+What a document imports is followed: as it stands in the editor where it is open, else on the disk.
+A fault in an imported file is shown in that file, and goes when its importer does not see it more.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
 from torchferry._version import __version__
 from torchferry.core.errors import SourceError
-from torchferry.rules.engine import check_document
+from torchferry.rules.engine import all_findings, check_in_project
 from torchferry.rules.hover import describe
 from torchferry.source.document import Document
+from torchferry.source.project import Project, Store
 
 from ._settings import Settings, read_settings
 
@@ -29,23 +35,30 @@ _SEVERITIES = {
 
 
 class _Open:
-    """An open document with its findings."""
+    """An open document with its findings; elsewhere: those in files that it imports."""
 
-    def __init__(self, uri: str, text: str) -> None:
+    def __init__(self, uri: str, text: str, others: list[Document], store: Store) -> None:
         self.uri = uri
         self.document = Document.from_text(text, to_fs_path(uri) or uri)
         self.findings: list[Finding] = []
+        self.elsewhere: list[Finding] = []
         self.trouble: SourceError | None = None
+        self.project = Project([self.document, *others], store)
         try:
-            self.findings = check_document(self.document, _settings(self.document.path).options)
+            checked = check_in_project(
+                self.document, _settings(self.document.path).options, self.project
+            )
+            self.findings, self.elsewhere = all_findings(checked), checked.elsewhere
         except SourceError as error:
             self.trouble = error
 
+    def imports(self, path: str) -> bool:
+        """Whether a file took part in the check of this one."""
+        return path in self.project.documents and path != self.document.path
+
     def position(self, offset: int) -> lsp.Position:
-        """A character of the text as the protocol counts: UTF-16 units in a line."""
-        line = self.document.line_of(offset)
-        before = self.document.text[self.document.line_start(line) : offset]
-        return lsp.Position(line - 1, len(before.encode("utf-16-le")) // 2)
+        """A character of the text as the protocol counts."""
+        return _position(self.document, offset)
 
     def offset(self, position: lsp.Position) -> int:
         """The character at a position of the protocol."""
@@ -55,11 +68,27 @@ class _Open:
         return start + len(units.decode("utf-16-le", "ignore"))
 
     def range_of(self, place: Location) -> lsp.Range:
-        """The range of a place of the core."""
+        """The range of a place of the core, in this document or an imported one."""
         doc = self.document
+        if place.path != doc.path:
+            doc = self.project.documents[os.path.abspath(place.path)]
         start = doc.line_start(place.line) + place.column - 1
         end = doc.line_start(place.end_line) + place.end_column - 1
-        return lsp.Range(self.position(start), self.position(end))
+        return lsp.Range(_position(doc, start), _position(doc, end))
+
+    def uri_of(self, place: Location) -> str:
+        """The address of the file of a place."""
+        if place.path == self.document.path:
+            return self.uri
+        return from_fs_path(os.path.abspath(place.path)) or place.path
+
+    def diagnostics_elsewhere(self) -> dict[str, list[lsp.Diagnostic]]:
+        """What this document shows in the files that it imports, by address."""
+        found: dict[str, list[lsp.Diagnostic]] = {}
+        for finding in self.elsewhere:
+            uri = self.uri_of(finding.location)
+            found.setdefault(uri, []).append(self._diagnostic(finding))
+        return found
 
     def diagnostics(self) -> list[lsp.Diagnostic]:
         """All findings; one diagnostic when the text cannot be read."""
@@ -72,7 +101,7 @@ class _Open:
     def _diagnostic(self, finding: Finding) -> lsp.Diagnostic:
         related = [
             lsp.DiagnosticRelatedInformation(
-                lsp.Location(self.uri, self.range_of(step.location)), step.text
+                lsp.Location(self.uri_of(step.location), self.range_of(step.location)), step.text
             )
             for step in finding.evidence
         ]
@@ -93,6 +122,13 @@ class _Open:
         )
 
 
+def _position(doc: Document, offset: int) -> lsp.Position:
+    """A character of a text as the protocol counts: UTF-16 units in a line."""
+    line = doc.line_of(offset)
+    before = doc.text[doc.line_start(line) : offset]
+    return lsp.Position(line - 1, len(before.encode("utf-16-le")) // 2)
+
+
 def _settings(path: str) -> Settings:
     import click
 
@@ -105,26 +141,24 @@ def _settings(path: str) -> Settings:
 def make_server() -> LanguageServer:
     """A server with all features; nothing is started."""
     server = LanguageServer("torchferry", __version__)
-    opened: dict[str, _Open] = {}
-
-    def publish(uri: str) -> None:
-        text = server.workspace.get_text_document(uri).source
-        opened[uri] = _Open(uri, text)
-        server.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(uri, opened[uri].diagnostics())
-        )
+    session = _Session(server)
+    opened = session.opened
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
-        publish(params.text_document.uri)
+        session.check(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
-        publish(params.text_document.uri)
+        session.check(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
+        session.check_importers(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
-        opened.pop(params.text_document.uri, None)
+        session.close(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
@@ -140,10 +174,54 @@ def make_server() -> LanguageServer:
     return server
 
 
+class _Session:
+    """All open documents, and what was published of which file."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self.server = server
+        self.opened: dict[str, _Open] = {}
+        self.store = Store()
+
+    def check(self, uri: str) -> None:
+        """Check a document as it stands in the editor, and publish what changed."""
+        self.store.refresh()
+        text = self.server.workspace.get_text_document(uri).source
+        others = [o.document for key, o in self.opened.items() if key != uri]
+        before = self._touched(uri)
+        self.opened[uri] = _Open(uri, text, others, self.store)
+        self._publish({uri} | before | self._touched(uri))
+
+    def check_importers(self, uri: str) -> None:
+        """A file was saved: check the open documents that import it."""
+        path = to_fs_path(uri) or uri
+        for key in [k for k, o in self.opened.items() if o.imports(path)]:
+            self.check(key)
+
+    def close(self, uri: str) -> None:
+        """Forget a document and what it showed."""
+        touched = {uri} | self._touched(uri)
+        self.opened.pop(uri, None)
+        self._publish(touched)
+
+    def _touched(self, uri: str) -> set[str]:
+        known = self.opened.get(uri)
+        return set() if known is None else set(known.diagnostics_elsewhere())
+
+    def _publish(self, uris: set[str]) -> None:
+        for uri in sorted(uris):
+            own = self.opened.get(uri)
+            found = own.diagnostics() if own is not None else []
+            for other in self.opened.values():
+                for one in other.diagnostics_elsewhere().get(uri, []):
+                    if all((d.code, d.range.start) != (one.code, one.range.start) for d in found):
+                        found.append(one)
+            self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+
+
 def _hover(known: _Open | None, position: lsp.Position) -> lsp.Hover | None:
     if known is None or known.trouble is not None:
         return None
-    found = describe(known.document, known.offset(position))
+    found = describe(known.document, known.offset(position), known.project)
     if found is None:
         return None
     text, span = found

@@ -56,6 +56,13 @@ class Store:
         known = self._documents.get(path)
         return stamp_of(path) if known is None else known[1]
 
+    def refresh(self) -> None:
+        """Read again what changed on the disk since it was read; look again for files."""
+        self.resolver = Resolver()
+        for path, (_, stamp) in list(self._documents.items()):
+            if stamp != stamp_of(path):
+                self.forget(path)
+
     def forget(self, path: str) -> None:
         """A file was written: read it again."""
         known = self._documents.pop(os.path.abspath(path), None)
