@@ -104,8 +104,10 @@ def _mixed(
     if allowed is not None:
         return _iterator(session, operator, _without_scalar(session, tensors, allowed))
     checked = operator.check in (Check.STRUCTURED, Check.WRAPPER)
-    if operator.check is Check.ITERATOR or (
-        not checked and torch.Tag.pointwise in operator.func.tags
+    if (
+        operator.check is Check.ITERATOR
+        or name in families.BEGIN_WITH_ITERATOR
+        or (not checked and torch.Tag.pointwise in operator.func.tags)
     ):
         return _iterator(session, operator, tensors)
     return _same(operator, tensors)

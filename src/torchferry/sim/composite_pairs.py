@@ -1,6 +1,6 @@
 """Checks of two tensors that composite operators make in C++ before any operator runs.
 
-`checkDevice` and `checkDeviceType` of ATen, in inner and take_along_dim.
+`checkDevice` and `checkDeviceType` of ATen, in inner and take_along_dim, and `checkSameDevice` in matrix_rank.
 """
 
 from __future__ import annotations
@@ -40,6 +40,24 @@ def _take_along_dim(*args: Any, **kwargs: Any) -> None:
         )
 
 
+def _matrix_rank(*args: Any, **kwargs: Any) -> None:
+    source = args[0] if args else kwargs.get("A")
+    if not isinstance(source, torch.Tensor):
+        return
+    home = device_number(source)
+    for name in ("atol", "rtol"):
+        other = kwargs.get(name)
+        if isinstance(other, torch.Tensor) and device_number(other) != home:
+            raise_device_error(
+                "mixed-devices",
+                f"torch.linalg.matrix_rank: Expected {name} and input tensors to be on the same "
+                f"device, but got {name} on {device_named(device_number(other))} and input on "
+                f"{device_named(home)}",
+                "linalg_matrix_rank",
+                [("input", source), (name, other)],
+            )
+
+
 def _pair(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """The first argument and the second, named `name`; (None, None) unless both are tensors."""
     given = [*args[:2], *(kwargs[n] for n in ("input", "self", name) if n in kwargs)]
@@ -61,6 +79,8 @@ def _refuse_pair(operator: str, wanted: str, got: str, first: Any, second: Any) 
 
 def install(patcher: Patcher) -> None:
     """Put the checks before the functions and methods."""
+    rank = _with_check(torch.linalg.matrix_rank, _matrix_rank)
+    patcher.set(torch.linalg, "matrix_rank", rank, copies=True)
     functions: Any = torch._C._VariableFunctions
     for name, check in (("inner", _inner), ("take_along_dim", _take_along_dim)):
         patcher.set(torch, name, _with_check(getattr(functions, name), check), copies=True)

@@ -36,6 +36,9 @@ CPU_INDICES = frozenset(
     _unsafe_masked_index _unsafe_masked_index_put_accumulate""".split()
 )
 
+#: Composite operators that begin with one of TensorIterator.
+BEGIN_WITH_ITERATOR = frozenset("dist allclose ldexp ldexp_".split())
+
 #: TensorIterator operators that move a 0-dim CPU tensor themselves, any number of them.
 ANY_CPU_SCALARS = frozenset({"where"})
 
