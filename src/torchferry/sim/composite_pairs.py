@@ -1,6 +1,7 @@
 """Checks of two tensors that composite operators make in C++ before any operator runs.
 
-`checkDevice` and `checkDeviceType` of ATen, in inner and take_along_dim, and `checkSameDevice` in matrix_rank.
+`checkDevice` and `checkDeviceType` of ATen in inner and take_along_dim, `checkSameDevice` in
+matrix_rank.
 """
 
 from __future__ import annotations
