@@ -19,12 +19,14 @@ from .names import canonical
 from .operators import USE, anchor, bound_tensor, move_cost
 from .tensor_calls import tensor_attribute
 from .values import (
+    ACCEL,
     ARRAY,
     BUFFER,
     HOST,
     LEAF,
     PARAM,
     UNKNOWN,
+    UNSURE,
     Array,
     Batch,
     Class,
@@ -231,6 +233,11 @@ def _module_state(ip: Interp, base: Inst, target: ast.Attribute, value: Value, s
         return value
     if isinstance(value, Tensor):
         if value.flags & PARAM and value.flags & LEAF:
+            if value.dev == ACCEL and not ip.migrating and base in ip.constructing:
+                alone = all(
+                    v is HOST or isinstance(v, (Const, Device)) for v in base.attrs.values()
+                )
+                ip.trail.set(base.state, "dev", ACCEL if alone else UNSURE)
             if value.var >= 2 and ip.constructing:
                 ip.graph.same(value.var, base.state["var"])
             elif value.var >= 2:

@@ -43,7 +43,7 @@ def call_builtin(
     if handler is not None:
         return handler(ip, args, kwargs, node)  # type: ignore[no-any-return]
     if name == "isinstance" and len(args) == 2:
-        return _isinstance(args[0][0], args[1][0])
+        return _isinstance(args[0][0], args[1][0], ip.migrating)
     if name == "getattr" and len(args) > 1:
         label = args[1][0]
         if isinstance(label, Const) and isinstance(label.value, str):
@@ -74,14 +74,27 @@ def _setattr(ip: Interp, base: Value, label: Value, value: Value) -> None:
         ip.trail.set(base.attrs, "?dynamic", value)
 
 
-def _isinstance(value: Value, kind: Value) -> Value:
+def _isinstance(value: Value, kind: Value, migrating: bool) -> Value:
     names = [kind] if not isinstance(kind, Seq) else (kind.state["items"] or [])
     if isinstance(value, Tensor) and not value.flags & 128:
         for one in names:
             if isinstance(one, Ext) and one.name in ("torch.Tensor", "torch.autograd.Variable"):
                 return Const(True)
         return Const(False) if all(isinstance(n, Ext) for n in names) and names else HOST
+    held = "dict" if isinstance(value, Map) else value.kind if isinstance(value, Seq) else ""
+    if not migrating and held in ("dict", "list", "tuple") and names:
+        known = [n.name for n in names if isinstance(n, Ext)]
+        if any(n in (f"builtins.{held}", *_ABSTRACT.get(held, ())) for n in known):
+            return Const(True)
+        if len(known) == len(names) and all(n in _OTHERS for n in known):
+            return Const(False)
     return HOST
+
+
+_OTHERS = frozenset(
+    ("builtins.dict", "builtins.list", "builtins.tuple", "builtins.str", "torch.Tensor")
+)
+_ABSTRACT = {"dict": ("collections.abc.Mapping", "typing.Mapping")}
 
 
 def _enumerate(ip: Interp, args: list[Arg], kwargs: Any, node: Any) -> Value:

@@ -23,10 +23,12 @@ from .values import (
     UNKNOWN,
     UNSURE,
     Const,
+    Copied,
     Device,
     Ext,
     HostObject,
     Inst,
+    OfModule,
     Seq,
     Tensor,
     TypeName,
@@ -73,7 +75,7 @@ def make_tensor(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
             pass
         elif isinstance(target, Tensor) or (isinstance(target, Device) and target.var >= 2):
             made = moved(ip, Tensor(HOST_NODE, CPU), target, node)
-            return Tensor(made.var, made.dev, flags)
+            return Tensor(made.var, made.dev, flags, Why("made here", node, ip.frame.unit))
         else:
             bits = device_bits(target) or (ACCEL if ip.migrating else UNSURE)
             made = birth(ip, node, "placed", dev=bits, text="made here")
@@ -138,7 +140,10 @@ def make_like(ip: Interp, args: list[Arg], kwargs: dict[str, Arg], node: Any) ->
         return moved(ip, value, kwargs["device"][0], node)
     learned = "requires_grad" in kwargs and truth(kwargs["requires_grad"][0]) is not False
     if isinstance(value, Tensor):
-        result = Tensor(value.var, value.dev, value.flags & (SCALAR | 128), value.why)
+        why = value.why
+        if not ip.migrating and type(why) is OfModule:
+            why = Copied("made like it here", node, ip.frame.unit, why, ip.stack)
+        result = Tensor(value.var, value.dev, value.flags & (SCALAR | 128), why)
         if learned:
             anchor(ip, result)
         return result

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .builtin_calls import make_dict, to_list
 from .iteration import part_of
 from .join import join
-from .values import HOST, UNKNOWN, Copied, Ext, Inst, Seq, Value
+from .values import HOST, UNKNOWN, Copied, Ext, Inst, OfModule, Seq, Tensor, Value
 
 if TYPE_CHECKING:
     from .binding import Arg
@@ -71,5 +71,12 @@ def _copied(ip: Interp, value: Value, node: Any) -> Value:
                     copy.attrs[name].state["parent"] = copy  # type: ignore[attr-defined]
         return copy
     if isinstance(value, Seq):
-        return Seq(value.kind, value.state["items"], value.state["elem"])
+        items, elem = value.state["items"], value.state["elem"]
+        if not ip.migrating:
+            items = items and [_copied(ip, item, node) for item in items]
+            elem = elem and _copied(ip, elem, node)
+        return Seq(value.kind, items, elem)
+    if isinstance(value, Tensor) and type(value.why) is OfModule and not ip.migrating:
+        copy_of = Copied("copied here", node, ip.frame.unit, value.why, ip.stack)
+        return Tensor(value.var, value.dev, value.flags, copy_of)
     return value

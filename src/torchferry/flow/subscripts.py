@@ -19,6 +19,7 @@ from .values import (
     CPU,
     HOST,
     INTEGER,
+    PARAM,
     SCALAR,
     UNKNOWN,
     UNSURE,
@@ -29,6 +30,7 @@ from .values import (
     Ext,
     HostObject,
     Inst,
+    Kept,
     Map,
     Seq,
     Tensor,
@@ -49,7 +51,8 @@ def get_item(ip: Interp, node: ast.Subscript) -> Value:
     if kind is Seq:
         return _of_seq(ip, base, index, node)  # type: ignore[arg-type]
     if kind is Map:
-        return _of_map(ip, base, index)  # type: ignore[arg-type]
+        found = _of_map(ip, base, index)  # type: ignore[arg-type]
+        return _kept_in(ip, node, found) if type(found) is Tensor and not ip.migrating else found
     if kind is Batch:
         return bound_tensor(ip, base, node, "append", None)  # type: ignore[arg-type]
     if kind is Array or kind is HostObject:
@@ -142,6 +145,25 @@ def _bounds(node: ast.Slice) -> slice:
     return slice(*values)
 
 
+def _owner(ip: Interp, held: Any) -> Inst | None:
+    """The module whose attribute an expression reads: `self` of `self.cache`."""
+    if not isinstance(held, ast.Attribute) or not isinstance(held.value, ast.Name):
+        return None
+    owner = ip.lookup(held.value.id)
+    return owner if isinstance(owner, Inst) and owner.kind == "module" and owner.cls else None
+
+
+def _kept_in(ip: Interp, node: ast.Subscript, value: Tensor) -> Tensor:
+    """A tensor in a dictionary that a module keeps: moving the module does not reach it."""
+    owner = _owner(ip, node.value)
+    if owner is None or value.flags & PARAM or owner in ip.constructing:
+        return value
+    attr = node.value.attr  # type: ignore[attr-defined]
+    text = f"kept in the dictionary {attr}"
+    why = Kept(text, node, ip.frame.unit, value.why, owner, attr)
+    return Tensor(value.var, value.dev, value.flags, why)
+
+
 def _of_map(ip: Interp, base: Map, index: Value) -> Value:
     if isinstance(index, Const):
         found = base.state.get(("k", index.value))
@@ -192,6 +214,10 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
     elif isinstance(base, Seq):
         _set_in_seq(ip, base, index, value)
     elif isinstance(base, Map):
+        owner = _owner(ip, target.value) if isinstance(value, Tensor) and not ip.migrating else None
+        if owner is not None and owner.cls is not None:
+            key = (id(owner.cls.node), target.value.attr)  # type: ignore[attr-defined]
+            ip.attr_sets.setdefault(key, []).append((value, target, target.value, ip.frame))
         if isinstance(index, Const):
             ip.trail.set(base.state, ("k", index.value), value)
         else:

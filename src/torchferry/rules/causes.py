@@ -32,6 +32,7 @@ from .meanings import (
     is_weight,
     kept_device,
     led_from_here,
+    literal_move,
     method_of,
 )
 from .modules import ModuleHistory, is_loss, is_metric, listed_in, root_of
@@ -42,7 +43,6 @@ from .origins import (
     frozen_default,
     is_entry,
     is_factory,
-    is_literal_move,
     parameter_list,
     passed_at,
 )
@@ -178,7 +178,7 @@ class Causes:
             return self._copied(cause, copied)
         if type(why) is OfModule:
             return self._module(clash, why.inst, found)
-        hard = self._hard_coded(clash, found)
+        hard = None if self.history.moved_nodes else literal_move(ctx, found)
         if hard is not None:
             cause.rule, cause.node = "hard-coded-cuda", hard
             return cause
@@ -194,25 +194,13 @@ class Causes:
             return cause
         if newest is not None and newest.text.startswith("moved to the CPU"):
             cause.rule = "tensor-moved-back"
+            function = ctx.function(newest.node)
+            if function is not None and frozen_default(newest.node, function):
+                cause.rule, cause.node = "default-arg-frozen", function
             return cause
         if born is not None:
             self._born(cause, born, newest or born, found)
         return cause
-
-    def _hard_coded(self, clash: Clash, found: list[Any]) -> Any:
-        """The call that put the other side on the GPU, where nothing else in the program is."""
-        if self.history.moved_nodes:
-            return None
-        for tensor, _ in found:
-            newest = tensor.why
-            if (
-                tensor.dev == ACCEL
-                and newest is not None
-                and self.ctx.function(newest.node)
-                and is_literal_move(newest.node)
-            ):
-                return newest.node
-        return None
 
     def _copied(self, cause: Cause, copied: Copied) -> Cause:
         node = copied.node

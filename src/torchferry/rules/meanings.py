@@ -6,9 +6,9 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from torchferry.flow.values import Func
+from torchferry.flow.values import ACCEL, Func
 
-from .origins import birth_rule
+from .origins import birth_rule, is_literal_move
 
 if TYPE_CHECKING:
     from torchferry.flow.events import Clash
@@ -72,3 +72,17 @@ def method_of(stored: Any) -> str:
     """The name of the function that stored an attribute; else ""."""
     func = stored[3].func
     return func.name if isinstance(func, Func) else ""
+
+
+def literal_move(ctx: Context, found: list[Any]) -> Any:
+    """The call in a function that put a side of a clash on the GPU, by the GPU's name."""
+    for tensor, _ in found:
+        newest = tensor.why
+        if (
+            tensor.dev == ACCEL
+            and newest is not None
+            and ctx.function(newest.node)
+            and is_literal_move(newest.node)
+        ):
+            return newest.node
+    return None

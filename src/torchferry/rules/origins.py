@@ -66,6 +66,8 @@ def frozen_default(node: Any, function: Any) -> bool:
     if not isinstance(node, ast.Call) or isinstance(function, ast.Lambda):
         return False
     given = next((k.value for k in node.keywords if k.arg == "device"), None)
+    if given is None and isinstance(node.func, ast.Attribute) and node.func.attr == "to":
+        given = node.args[0] if node.args else None
     if not isinstance(given, ast.Name):
         return False
     spec = function.args

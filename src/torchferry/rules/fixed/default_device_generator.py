@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from ..context import Context
 
 LOADERS = ("torch.utils.data.DataLoader",)
-_SPLITS = ("torch.utils.data.random_split", "torch.utils.data.dataset.random_split")
+_SPLITS = tuple(
+    f"torch.utils.data.{name}"
+    for name in ("random_split", "RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
+)
 SETTERS = ("torch.set_default_device", "torch.set_default_tensor_type")
 
 

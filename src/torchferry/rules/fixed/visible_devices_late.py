@@ -71,6 +71,7 @@ class VisibleDevicesLate(Rule):
 def _sets(node: Any) -> bool:
     return (
         isinstance(node.ctx, ast.Store)
+        and "environ" in ast.unparse(node.value)
         and isinstance(node.slice, ast.Constant)
         and node.slice.value == "CUDA_VISIBLE_DEVICES"
     )
@@ -79,6 +80,10 @@ def _sets(node: Any) -> bool:
 def _sets_by_call(call: Any) -> bool:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     first = call.args[0] if call.args else None
+    if name == "update" and ast.unparse(call.func) in ("os.environ.update", "environ.update"):
+        keys = first.keys if isinstance(first, ast.Dict) else []
+        named = [k.value for k in keys if isinstance(k, ast.Constant)]
+        return "CUDA_VISIBLE_DEVICES" in [*named, *[k.arg for k in call.keywords]]
     return (
         name in ("setdefault", "putenv")
         and isinstance(first, ast.Constant)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
-from torchferry.flow.values import ACCEL, Const, Inst, Tensor
+from torchferry.flow.values import ACCEL, Const, Inst, Seq, Tensor
 
 from ..context import tensors_of
 from ..rule import Rule
@@ -67,7 +67,8 @@ class PinCudaTensor(Rule):
             data: Any = event.args[0][0] if event.args else event.kwargs.get("dataset", (None,))[0]
             node = places.get(id(getattr(data, "cls", None)))
             items = data.state.get("items") if isinstance(data, Inst) else None
-            on_gpu = items is not None and any(t.dev == ACCEL for v in items for t in tensors_of(v))
+            held = items if items is not None else [data] if isinstance(data, (Seq, Tensor)) else []
+            on_gpu = any(t.dev == ACCEL for v in held for t in tensors_of(v))
             if node is not None or on_gpu:
                 steps = [ctx.step(node, "the data set moves to the GPU here")] if node else []
                 yield self.finding(

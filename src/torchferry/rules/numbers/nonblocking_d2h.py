@@ -78,12 +78,18 @@ class NonblockingD2h(Rule):
 
 
 def _filled_buffers(ctx: Context) -> set[int]:
-    """id of the calls `host.copy_(gpu, non_blocking=True)`."""
+    """id of the calls `host.copy_(gpu, non_blocking=True)`, and of moves to a host device."""
     return {
         id(event.node)
         for event in ctx.methods("copy_")
         if isinstance(event.func.receiver, Tensor) and event.func.receiver.dev == CPU
         and event.args and isinstance(event.args[0][0], Tensor) and event.args[0][0].dev == ACCEL
+        and _not_blocking(event.node)
+    } | {
+        id(event.node)
+        for event in ctx.methods("to")
+        if isinstance(event.result, Tensor) and event.result.dev == CPU
+        and isinstance(event.func.receiver, Tensor) and event.func.receiver.dev == ACCEL
         and _not_blocking(event.node)
     }  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix
 from torchferry.core.finding import Finding
-from torchferry.flow.values import GRAPH, LEAF, Method, Seq, Tensor
+from torchferry.flow.values import GRAPH, LEAF, Func, Method, Seq, Tensor
 
 from ..edits import method_call
 from ..rule import Rule
@@ -64,7 +64,8 @@ class LossAccumulateGraph(Rule):
         for node, _, right, frame, _, _ in ctx.ip.facts.get("augmented", ()):
             if frame.unit.doc is not ctx.doc or not isinstance(node.op, ast.Add):
                 continue
-            if _holds_graph(right) and self._kept(ctx, node, node.target):
+            kept = self._kept(ctx, node, node.target) or _kept_by_object(ctx, node, frame)
+            if _holds_graph(right) and kept:
                 yield self._report(ctx, node, node.value)
         for event in ctx.ip.events:
             func = event.func
@@ -116,6 +117,25 @@ class LossAccumulateGraph(Rule):
             help="keep `.item()` or `.detach()`",
             fix=fix,
         )
+
+
+def _kept_by_object(ctx: Context, node: Any, frame: Any) -> bool:
+    """`self.total += loss` in a method that is called, as a statement, in a training loop."""
+    function = ctx.function(node)
+    target = node.target
+    if function is None or not isinstance(frame.func, Func) or frame.func.cls is None:
+        return False
+    if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self":
+        return False
+    if f"{ast.unparse(target)}.backward" in ctx.doc.source(ctx.class_of(node) or function):
+        return False
+    for call in ctx.nodes.get(ast.Call, []):
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != function.name:
+            continue
+        loop = ctx.loop(call) if isinstance(ctx.parents.get(id(call)), ast.Expr) else None
+        if loop is not None and _trains(ctx, loop) and ctx.class_of(call) is not ctx.class_of(node):
+            return True
+    return False
 
 
 def _trains(ctx: Context, loop: Any) -> bool:

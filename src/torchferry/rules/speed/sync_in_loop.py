@@ -102,11 +102,15 @@ def _remade(ctx: Context, loop: Any, node: Any) -> Any:
     names = {t.id for t in getattr(stmt, "targets", []) if isinstance(t, ast.Name)}
     for call in ast.walk(loop) if names else ():
         event = ctx.event_at.get(id(call))
-        if event is None or not isinstance(call, ast.Call) or not isinstance(event.func, Ext):
+        if event is None or not isinstance(call, ast.Call):
             continue
-        if "device" not in event.kwargs:
+        if isinstance(event.func, Ext) and "device" in event.kwargs:
+            parts: list[ast.AST] = list(call.args)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda"):
+            parts = [call.func.value]
+        else:
             continue
-        used = {n.id for arg in call.args for n in ast.walk(arg) if isinstance(n, ast.Name)}
+        used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
         if used & names and isinstance(event.result, Tensor) and event.result.dev == ACCEL:
             return call
     return None
