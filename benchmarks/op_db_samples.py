@@ -167,7 +167,7 @@ def run_step(op: Any, sample: Any, step: str, place: Place, made: Any) -> Any:
     """Call the operator in one way; `made` is the CPU's forward result, for the shapes of `out`."""
     if step == "backward":
         return gradients(op, sample, place)
-    call = place((sample.input, sample.args, sample.kwargs))
+    call = placed(op, sample, place)
     torch.manual_seed(1)
     if step == "forward":
         return call_operator(op, call[0], *call[1], **call[2])
@@ -182,7 +182,8 @@ def run_step(op: Any, sample: Any, step: str, place: Place, made: Any) -> Any:
     if step == "out":
         outs = place(outs)
     torch.manual_seed(1)
-    return call_operator(op, call[0], *call[1], **call[2], out=outs)
+    made = call_operator(op, call[0], *call[1], **call[2], out=outs)
+    return outs if made is None else made
 
 
 def call_operator(op: Any, *args: Any, **kwargs: Any) -> Any:
@@ -202,6 +203,13 @@ def _looked_up(name: str) -> Any:
     for part in name.split("."):
         found = getattr(found, part, None)
     return found
+
+
+def placed(op: Any, sample: Any, place: Place) -> tuple[Any, ...]:
+    """The arguments of a call; some belong on the CPU always."""
+    on_host = op.name == "tensor_split"  # its indices
+    rest = fresh((sample.args, sample.kwargs)) if on_host else place((sample.args, sample.kwargs))
+    return (place(sample.input), *rest)
 
 
 def without_grad(value: Any) -> Any:
@@ -239,7 +247,7 @@ def is_tensor(value: Any) -> bool:
 
 def gradients(op: Any, sample: Any, place: Place) -> list[torch.Tensor]:
     """Gradients of the sum of all results with respect to all inputs."""
-    inputs = place((sample.input, sample.args, sample.kwargs))
+    inputs = placed(op, sample, place)
     leaves = [t for t in tree_flatten(inputs)[0] if is_tensor(t) and t.requires_grad]
     torch.manual_seed(1)
     out = call_operator(op, inputs[0], *inputs[1], **inputs[2])

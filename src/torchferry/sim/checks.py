@@ -92,6 +92,7 @@ def _mixed(
 ) -> int:
     name = operator.short
     if name in families.ANY_MIX:
+        _generated_out(operator, tensors)
         return tensors[0][2]
     special = special_message(operator, tensors)
     if special is not None:
@@ -138,6 +139,17 @@ def _iterator(session: Session, operator: Operator, tensors: list[Placed]) -> in
         message = found_two_devices(common, device)
         _refuse("mixed-devices", message, operator, _pair(tensors, common, tensor))
     return common
+
+
+def _generated_out(operator: Operator, tensors: list[Placed]) -> None:
+    """`out=` of operators that PyTorch generates it for: a copy of the result, which it checks."""
+    home, last = tensors[0][2], tensors[-1]
+    if last[0] == "out" and last[2] != home:
+        message = (
+            f"Expected out tensor to have device {device_named(home)}, but got "
+            f"{device_named(last[2])} instead"
+        )
+        _refuse("mixed-devices", message, operator, [tensors[0], last])
 
 
 def _same(operator: Operator, tensors: list[Placed]) -> NoReturn:
