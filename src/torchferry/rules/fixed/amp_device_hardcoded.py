@@ -13,6 +13,7 @@ from torchferry.flow.values import Const
 from ..devices import device_at
 from ..edits import replace
 from ..operators.half_on_cpu import guarded
+from ..origins import is_literal_move
 from ..rule import Rule
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class AmpDeviceHardcoded(Rule):
         for event in ctx.calls(*_WITH_TYPE, *_CUDA_ONLY):
             if guarded(ctx, event.node) or "enabled" in event.kwargs:
                 continue
+            if _all_on_cuda(ctx, event.node):
+                continue
             literal = None
             if event.func.name in _WITH_TYPE:
                 value, expr = _device_type(event)
@@ -78,6 +81,18 @@ class AmpDeviceHardcoded(Rule):
                 help="give the type of the program's device: torch.autocast(device.type)",
                 fix=_fix(ctx, literal),
             )
+
+
+def _all_on_cuda(ctx: Context, node: Any) -> bool:
+    """Whether the block before the context moves to CUDA by name: then it means CUDA alone."""
+    statement = ctx.statement(node)
+    around = next(ctx.around(statement), None) if statement is not None else None
+    for before in getattr(around, "body", []):
+        if before is statement:
+            return False
+        if isinstance(before, ast.Expr) and is_literal_move(before.value):
+            return True
+    return False
 
 
 def _device_type(event: Any) -> tuple[Any, Any]:

@@ -60,6 +60,7 @@ class TypedIsinstance(Rule):
     word = "Tensor"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
+        said: set[int] = set()
         for call in ctx.nodes.get(ast.Call, []):
             if getattr(call.func, "id", "") != "isinstance" or len(call.args) != 2:
                 continue
@@ -68,6 +69,11 @@ class TypedIsinstance(Rule):
             names = [ast.unparse(kind) for kind in kinds]
             typed = [n for n in names if _TYPE.match(n)]
             if typed and not any("cuda" in n or n in ("torch.Tensor", "Tensor") for n in names):
+                around = ctx.parents.get(id(call))
+                if isinstance(around, ast.BoolOp):  # one finding for one condition
+                    if id(around) in said:
+                        continue
+                    said.add(id(around))
                 yield self._report(ctx, call, typed[0], _fix(ctx, call, typed, names))
         for compare in ctx.nodes.get(ast.Compare, []):
             left = compare.left

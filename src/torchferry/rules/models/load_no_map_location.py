@@ -93,7 +93,10 @@ def _is_model(ctx: Context, load: ast.AST) -> bool:
     Data sets and vocabularies are mostly saved on the CPU.
     """
     statement = ctx.statement(load)
-    if _CALLED_SO.search(ast.unparse(load)) or _given_to_model(statement):
+    file = load.args[0] if isinstance(load, ast.Call) and load.args else None
+    if file is not None and _CALLED_SO.search(ast.unparse(file)):
+        return True
+    if _given_to_model(statement):
         return True
     if not isinstance(statement, ast.Assign):
         return False

@@ -118,7 +118,26 @@ def _registered_elsewhere(ctx: Context, target: Any, stmt: Any) -> bool:
             and all(isinstance(e, ast.Attribute) for e in part.elts)
         ):
             return True
-    return False
+    return _appended_by_name(cls, attr)
+
+
+def _appended_by_name(cls: Any, attr: str) -> bool:
+    """Whether all modules in the list are names that the class registers: `self.parts[k] = m`."""
+    appended: set[str] = set()
+    registered: set[str] = set()
+    bound: set[str] = set()
+    for node in ast.walk(cls) if cls is not None else ():
+        if isinstance(node, ast.Assign):
+            bound |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            if any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in node.targets):
+                registered.add(node.value.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner, first = node.func.value, node.args[0] if node.args else None
+            own = node.func.attr == "append" and getattr(owner, "attr", "") == attr
+            if own and isinstance(first, ast.Name):
+                appended.add(first.id)
+    return bool(appended & bound) and appended & bound <= registered
 
 
 def _container_fix(ctx: Context, stmt: Any, of_list: str, of_dict: str) -> Fix | None:

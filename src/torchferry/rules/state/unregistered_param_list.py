@@ -74,8 +74,10 @@ class UnregisteredParamList(Rule):
         for cause in causes(ctx, self.name):
             yield self._report(ctx, cause.node, proof(ctx, cause), Severity.ERROR)
         for sets in ctx.ip.attr_sets.values():
-            for value, stmt, _, frame in sets:
+            for value, stmt, target, frame in sets:
                 if stmt is None or frame.unit.doc is not ctx.doc:
+                    continue
+                if _registered_elsewhere(ctx, target, stmt):
                     continue
                 if isinstance(value, (Seq, Map)) and _made_here(ctx, value, stmt):
                     yield self._report(ctx, stmt, [], Severity.WARNING)
@@ -94,6 +96,22 @@ class UnregisteredParamList(Rule):
             help="keep them in nn.ParameterList or nn.ParameterDict",
             fix=_fix(ctx, stmt),
         )
+
+
+def _registered_elsewhere(ctx: Context, target: Any, stmt: Any) -> bool:
+    """Whether the class registers parameters by hand, or keeps the same list in a container."""
+    cls, attr = ctx.class_of(stmt), getattr(target, "attr", "")
+    for node in ast.walk(cls) if cls is not None else ():
+        if not isinstance(node, ast.Call):
+            continue
+        last = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if last in ("register_parameter", "setattr"):
+            return True
+        if last in ("ParameterList", "ParameterDict"):
+            names = {n.attr for a in node.args for n in ast.walk(a) if isinstance(n, ast.Attribute)}
+            if attr in names:
+                return True
+    return False
 
 
 def _made_here(ctx: Context, value: Any, stmt: Any) -> bool:
