@@ -98,10 +98,8 @@ def _registered_elsewhere(ctx: Context, target: Any, stmt: Any) -> bool:
     cls = ctx.class_of(stmt)
     attr = getattr(target, "attr", "")
     for node in ast.walk(cls) if cls is not None else ():
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "setattr":
-            return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            last = node.func.attr
+        if isinstance(node, ast.Call):
+            last = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if last in ("add_module", "register_module", "setattr"):
                 return True
             if last in ("Sequential", "ModuleList", "ModuleDict"):

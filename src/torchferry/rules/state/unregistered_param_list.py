@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Evidence, Finding, Severity
-from torchferry.flow.values import PARAM, Map, Seq, Why
+from torchferry.flow.values import PARAM, Map, OfModule, Seq, Why
 
 from ..causes import causes
 from ..context import tensors_of
@@ -117,6 +117,8 @@ def _registered_elsewhere(ctx: Context, target: Any, stmt: Any) -> bool:
 def _made_here(ctx: Context, value: Any, stmt: Any) -> bool:
     """Whether the container holds parameters that have no other name in the module."""
     for tensor in tensors_of(value):
+        if isinstance(tensor.why, OfModule):
+            continue  # `list(self.layer.parameters())`: the layer has them
         if tensor.flags & PARAM and tensor.why is not None:
             line = getattr(tensor.why.node, "lineno", 0)
             if stmt.lineno <= line <= (stmt.end_lineno or stmt.lineno):
