@@ -64,7 +64,10 @@ class TokenizerOutputNotMoved(Rule):
                 moved.setdefault(key, {})[part] = node
             elif isinstance(parent, (ast.Call, ast.keyword)):
                 plain.append((key, part, node))
+        whole = _moved_whole(ctx)
         for key, part, node in [*plain, *kept_parts(ctx)]:
+            if key in whole:
+                continue
             others = {**moved.get(key, {}), **moved_names(ctx, key)}
             if others and part not in others:
                 first = next(iter(others.values()))
@@ -86,3 +89,13 @@ class TokenizerOutputNotMoved(Rule):
                 evidence=[ctx.step(stmt, "encoded here")],
                 help=f"move the encoding once: `{name}.to(device)`",
             )
+
+
+def _moved_whole(ctx: Context) -> set[tuple[int, str]]:
+    """(function, name) of encodings that are moved as a whole: `e = tokenizer(...).to(device)`."""
+    found = set()
+    for stmt in ctx.nodes.get(ast.Assign, []):
+        func = getattr(stmt.value, "func", None)
+        if isinstance(func, ast.Attribute) and func.attr in ("to", "cuda"):
+            found |= {(id(ctx.function(stmt)), ast.unparse(t)) for t in stmt.targets}
+    return found

@@ -19,6 +19,10 @@ _STARTS = re.compile(
 )
 
 
+#: states that hold plain numbers, or tensors of the CPU
+_SMALL = re.compile(r"(?i)sched|scaler|rng|random|meta_?data|history|config|args\b")
+
+
 class DdpLoadToCuda0(Rule):
     """`torch.load` without `map_location` in a distributed program.
 
@@ -55,13 +59,15 @@ class DdpLoadToCuda0(Rule):
     word = "load"
 
     def check(self, ctx: Context) -> Iterable[Finding]:
-        if not _STARTS.search(ctx.doc.text):
+        if not _STARTS.search(ctx.doc.text) or "torch_xla" in ctx.doc.text:
             return  # a library: what is saved how, its callers decide
         for event in ctx.calls("torch.load"):
             if len(event.args) > 1 or "map_location" in event.kwargs or "**" in event.kwargs:
                 continue
             if "rank" in " ".join(ctx.source(e) for _, e, _ in event.args if e is not None):
                 continue  # a file of its own for each rank
+            if _SMALL.search(ctx.source(ctx.statement(event.node))):
+                continue
             yield self.finding(
                 ctx,
                 event.node,

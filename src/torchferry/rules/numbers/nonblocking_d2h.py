@@ -54,7 +54,7 @@ class NonblockingD2h(Rule):
     def check(self, ctx: Context) -> Iterable[Finding]:
         filled = _filled_buffers(ctx)
         for call in ctx.nodes.get(ast.Call, []):
-            if not _to_host(call) and id(call) not in filled:
+            if (not _to_host(call) and id(call) not in filled) or _parked(ctx, call):
                 continue
             scope = ctx.function(call)
             text = ctx.doc.text if scope is None else ctx.doc.source(scope)
@@ -75,6 +75,20 @@ class NonblockingD2h(Rule):
                     evidence=[ctx.step(call, "the copy starts here")],
                     help="synchronize first",
                 )
+
+
+def _parked(ctx: Context, call: Any) -> bool:
+    """`self.x = self.x.to("cpu", ...)`: kept aside until it goes back to the GPU.
+
+    The copy back follows in the same stream.
+    """
+    stmt = ctx.statement(call)
+    if not isinstance(stmt, ast.Assign) or stmt.value is not call:
+        return False
+    target = stmt.targets[0]
+    kept = target.value if isinstance(target, ast.Subscript) else target
+    same = ast.unparse(target) == ast.unparse(call.func.value)
+    return same and isinstance(kept, ast.Attribute)
 
 
 def _filled_buffers(ctx: Context) -> set[int]:
