@@ -35,7 +35,7 @@ def default_device(session: Session) -> torch.device:
     return _CPU
 
 
-def _wish(session: Session, wanted: Any) -> Any:
+def wish(session: Session, wanted: Any) -> Any:
     """The device that the call asks for; None for devices that are not simulated."""
     where = default_device(session) if wanted is None else wanted
     if isinstance(where, int) and not isinstance(where, bool):
@@ -52,7 +52,7 @@ def tensor(data: Any, *, device: Any = None, pin_memory: bool = False, **kwargs:
         and not pin_memory
     ):
         return _tensor(data, device=_CPU, pin_memory=pin_memory, **kwargs)
-    where = _wish(session, device)
+    where = wish(session, device)
     if where.type not in ("cpu", "cuda"):
         return _tensor(data, device=device, pin_memory=pin_memory, **kwargs)
     number = number_of(session, where)
@@ -68,7 +68,7 @@ def as_tensor(data: Any, dtype: torch.dtype | None = None, device: Any = None) -
     session = state.current()
     if device is None and isinstance(data, torch.Tensor):
         return data if dtype is None else data.to(dtype)
-    where = _wish(session, device)
+    where = wish(session, device)
     if where.type not in ("cpu", "cuda"):
         return _as_tensor(data, dtype=dtype, device=device)
     number = number_of(session, where)
@@ -89,7 +89,7 @@ def asarray(
     if device is None and isinstance(obj, torch.Tensor):
         number = max(device_number(obj), CPU)
     else:
-        where = _wish(session, device)
+        where = wish(session, device)
         if where.type not in ("cpu", "cuda"):
             return _asarray(obj, dtype=dtype, device=device, copy=copy, requires_grad=requires_grad)
         number = number_of(session, where)

@@ -75,7 +75,7 @@ def _tensor_report(
         )
     return TensorReport(
         device=str(device_named(device_number(tensor))),
-        shape=tuple(tensor.shape),
+        shape=() if tensor.is_nested else tuple(tensor.shape),
         dtype=str(tensor.dtype),
         name=None if holder is None else holder.expression,
         argument=argument,

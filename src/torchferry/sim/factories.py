@@ -28,6 +28,7 @@ from torchferry.sim.tags import (
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
+    from torchferry.sim.sites import Site
 
 
 _HOST = torch.device("cpu")
@@ -39,13 +40,14 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
 
     The Python bindings always pass `pin_memory`; C++ code that makes a tensor with the options of
     another (CPU) tensor does not: then the device is not the user's wish. It follows the tensor
-    arguments, else it floats until the tensor meets another.
+    arguments (a sparse tensor its parts), else it floats until the tensor meets another.
     """
     call, before = random_call(session, operator), lookup(operator)
     name, short, site_of = operator.name, operator.short, session.counter.site
     tracing, getframe, internal = session.counter.tracing, sys._getframe, internal_files
     call_directly = operator.func._op
     arguments = any(a.type.kind() in _TENSOR_KINDS for a in operator.func._schema.arguments)
+    copies, of_parts = short == "_to_copy", arguments and "_sparse_" in f"_{short}"
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         wish = kwargs.pop("device", None)  # the kernel makes a CPU tensor
@@ -54,7 +56,9 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             return call_directly(*args, device=wish, **kwargs)
         if kind == "cuda":
             device = session.index_of(wish)
-        elif kind == "cpu" and "pin_memory" in kwargs:
+        elif copies and session.moving_to is not None:
+            device = session.moving_to
+        elif kind == "cpu" and "pin_memory" in kwargs and not of_parts:
             device = CPU
         elif arguments and _has_tensor(args):
             device = _only_device(args)
@@ -93,12 +97,16 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
         if pinned:
             pin(out)
         elif device == FLOATING and tag_of(out) is site:  # else it was made before
-            hint = _device_in_sight(start)
-            if hint != CPU:
-                set_tag(out, HostTag(FLOATING, site, History(hint=hint)))
+            _give_hint(out, site, start)
         return out
 
     return run
+
+
+def _give_hint(out: torch.Tensor, site: Site, start: FrameType) -> None:
+    hint = _device_in_sight(start)
+    if hint != CPU:
+        set_tag(out, HostTag(FLOATING, site, History(hint=hint)))
 
 
 def _device_in_sight(frame: FrameType) -> int:

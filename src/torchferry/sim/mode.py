@@ -71,7 +71,7 @@ def _dispatch(
         self._known.append(func)
     if types and (len(types) > 1 or types[0] not in _PLAIN) and _has_own_dispatch(types):
         close_shortcut()
-        return func(*args, **(kwargs or {}))
+        return NotImplemented  # the subclass is asked next, and its own calls come here
     return run(args, kwargs or {})
 
 
@@ -144,13 +144,20 @@ def _detach_runner(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _is_composite(func: Any) -> bool:
     """True for operators that are made of others in C++ (seen whole in inference mode only)."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
-    return bool(func.has_kernel_for_dispatch_key(key))
+    try:
+        return bool(func.has_kernel_for_dispatch_key(key))
+    except RuntimeError:  # known to Python only: `sym_size` of subclasses
+        return False
 
 
 def _composite_runner(session: Session, func: Any) -> Runner:
     """Take the operator apart, so that the mode sees what it is made of."""
 
+    whole = computing.runner(session, operators.describe(func))
+
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if any(isinstance(a, Tensor) and a.is_nested for a in args):
+            return whole(args, kwargs)  # nested tensors have kernels of their own
         with session.mode:
             return func.decompose(*args, **kwargs)
 

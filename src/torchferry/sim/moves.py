@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from torchferry.sim import state
 from torchferry.sim.tags import CPU, FLOATING, device_number
@@ -56,15 +57,19 @@ def move(
 ) -> torch.Tensor:
     """`tensor` on `device` (a number): itself if it is there already, else a copy."""
     if tensor.is_meta:
-        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        refuse_meta(tensor)
     here = device_number(tensor)
     if here == FLOATING and device != FLOATING:
         here = CPU
     if here == device:
-        if (dtype is None or dtype == tensor.dtype) and not copy:
+        same = memory_format is torch.preserve_format or tensor.is_contiguous(
+            memory_format=memory_format
+        )
+        if same and (dtype is None or dtype == tensor.dtype) and not copy:
             return tensor
         return _original_to(tensor, dtype or tensor.dtype, copy=copy, memory_format=memory_format)
-    if (tensor.requires_grad and torch.is_grad_enabled()) or _is_wrapped(tensor):
+    followed = (tensor.requires_grad and torch.is_grad_enabled()) or _is_wrapped(tensor)
+    if followed or forward_ad._current_level >= 0:
         out: torch.Tensor = _Move.apply(tensor, device, dtype, non_blocking, memory_format)
         return out
     return state.current().transfer(tensor, device, dtype, non_blocking, memory_format)
@@ -74,6 +79,12 @@ def land(tensor: torch.Tensor, device: int) -> None:
     """Settle a tensor that C++ code made without a device."""
     if device >= 0 and device_number(tensor) == FLOATING:
         state.current().adopt(tensor, device)
+
+
+def refuse_meta(tensor: torch.Tensor) -> None:
+    """Raise what moving a tensor without data raises."""
+    if tensor.is_meta:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
 
 
 def _is_wrapped(tensor: torch.Tensor) -> bool:

@@ -13,6 +13,7 @@ from torchferry.sim.errors import raise_device_error
 from torchferry.sim.memory import Memory, OutOfMemory, parse_size
 from torchferry.sim.mode import SimulationMode
 from torchferry.sim.sites import Site
+from torchferry.sim.subclasses import copy_wrapper, has_own_dispatch
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
@@ -73,6 +74,8 @@ class Session:
         self.forked = False
         #: True until CUDA is used in this process.
         self.unready = True
+        #: Device that a wrapper is being copied to: the `_to_copy` inside goes there.
+        self.moving_to: int | None = None
         self.generators: dict[int, torch.Generator] = {}
         #: Above 0: tensors without a tag are not known to be the user's own CPU tensors.
         self.lenient = 0
@@ -189,6 +192,8 @@ class Session:
         source = CPU if origin is None or origin.device == FLOATING else origin.device
         if source == device and (dtype is None or dtype == tensor.dtype):
             return tensor
+        if has_own_dispatch(tensor):
+            return copy_wrapper(tensor, device, dtype, non_blocking)
         out = _plain_copy(tensor, dtype, memory_format)
         if source != device:
             pinned = origin is not None and origin.pinned
@@ -200,6 +205,9 @@ class Session:
         return out
 
     def _tag_copy(self, out: torch.Tensor, device: int, origin: Tag | None) -> None:
+        functorch = torch._C._functorch
+        while functorch.is_functorch_wrapped_tensor(out):
+            out = functorch.get_unwrapped(out)
         site = self.counter.site_here("to", device, 2)
         earlier = () if origin is None else origin.moves[-8:]
         moves = (*earlier, (device, site.code, site.lasti))

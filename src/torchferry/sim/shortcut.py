@@ -74,10 +74,3 @@ def install(patcher: Patcher) -> None:
         return enter(self)
 
     patcher.set(TorchDispatchMode, "__enter__", entered)
-    original: Any = torch.Tensor._make_wrapper_subclass
-
-    def make(*args: Any, **kwargs: Any) -> Any:
-        close_shortcut()
-        return original(*args, **kwargs)
-
-    patcher.set(torch.Tensor, "_make_wrapper_subclass", staticmethod(make))

@@ -90,7 +90,8 @@ class Site:
         """Keep shape and dtype of one of the first births."""
         if len(self.first) < FIRST:
             dtype = str(tensor.dtype).removeprefix("torch.")
-            self.first = (*self.first, (tuple(tensor.shape), dtype, nbytes))
+            shape = () if tensor.is_nested else tuple(tensor.shape)
+            self.first = (*self.first, (shape, dtype, nbytes))
 
     def born(self, tensor: Any, nbytes: int) -> None:
         """Count a birth that is no call of an operator (a copy between devices, data of Python)."""

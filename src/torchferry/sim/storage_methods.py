@@ -14,6 +14,7 @@ from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.patching import Patcher
 from torchferry.sim.state import number_of
 from torchferry.sim.tags import (
+    ATTRIBUTE,
     CPU,
     FLOATING,
     History,
@@ -131,6 +132,18 @@ def is_shared(self: Any) -> bool:
     return True if _number(self) >= 0 else _Base.is_shared(self)
 
 
+def _state_of(original: Any) -> Any:
+    """Attributes that go into a pickle: not the simulator's own."""
+
+    def state_of(obj: Any) -> Any:
+        found = original(obj)
+        if isinstance(found, dict) and any(str(key).startswith(ATTRIBUTE) for key in found):
+            return {k: v for k, v in found.items() if not str(k).startswith(ATTRIBUTE)}
+        return found
+
+    return state_of
+
+
 _originals: dict[str, Any] = {}
 
 
@@ -139,6 +152,8 @@ def install(patcher: Patcher) -> None:
     for name in ("to", "share_memory_"):
         _originals.setdefault(name, getattr(Storage, name))
     patcher.set(Storage, "_ferry", None)
+    utils: Any = torch._utils
+    patcher.set(utils, "_get_obj_state", _state_of(utils._get_obj_state))
     patcher.set(Storage, "device", property(device))
     patcher.set(Storage, "is_cuda", property(is_cuda))
     functions = (to, cuda, cpu, clone, is_pinned, pin_memory, share_memory_, is_shared)

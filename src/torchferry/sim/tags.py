@@ -233,6 +233,9 @@ def inner_tensor(tensor: Any) -> Any | None:
     functorch = torch._C._functorch
     if functorch.is_functorch_wrapped_tensor(tensor):
         return functorch.get_unwrapped(tensor)
+    if isinstance(tensor, torch.Tensor) and tensor.layout is not torch.strided:
+        parts = _sparse_parts(tensor)  # autograd makes new Python objects, without the tag
+        return parts[-1] if parts else None
     return None
 
 

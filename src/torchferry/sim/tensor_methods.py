@@ -10,10 +10,11 @@ import torch
 from torchferry.sim import state
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.legacy_types import type_of_tensor, wanted_type
-from torchferry.sim.moves import land, move
+from torchferry.sim.moves import land, move, refuse_meta
 from torchferry.sim.patching import Patcher
 from torchferry.sim.shortcut import VIEWS_PASS
 from torchferry.sim.state import number_of
+from torchferry.sim.subclasses import overridable
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
@@ -55,7 +56,7 @@ def settled_number(self: Tensor) -> int:
     """Device number of a tensor that the program looks at: floating ones land."""
     tag = tag_of(self)
     if tag is None:
-        return CPU
+        return int(_Base.get_device(self)) if _is_cuda(self) else CPU  # a wrapper says it itself
     if tag.device == FLOATING and tag.hint >= 0:
         land(self, tag.hint)
         return tag.hint
@@ -102,7 +103,9 @@ def _to_general(self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     target, dtype, non_blocking, layout = torch._C._nn._parse_to(*args, **kwargs)
     if target is None:
         target = device(self)
-    if target.type not in ("cpu", "cuda") or _device(self).type not in ("cpu", "cuda", "meta"):
+    if target.type not in ("cpu", "cuda") or _device(self).type == "meta":
+        if target.type != "meta":
+            refuse_meta(self)
         return _Base.to(self, target, dtype or self.dtype, non_blocking, copy)
     number = state.current().index_of(target)
     return move(self, number, dtype, bool(non_blocking), copy, layout or torch.preserve_format)
@@ -316,6 +319,9 @@ def deprecated_cuda(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return cuda(self, *args, **kwargs)
 
 
+deprecated_cuda.__name__, tensor_type.__name__ = "cuda", "type"
+
+
 def install(patcher: Patcher) -> None:
     """Put the stand-ins on torch.Tensor."""
     for name in ("__deepcopy__", "__repr__"):
@@ -344,8 +350,10 @@ def install(patcher: Patcher) -> None:
         "__init__": __init__,
         "__repr__": __repr__,
     }
+    function: Any
     for name, function in methods.items():
-        patcher.set(Tensor, name, function)
+        own = name in ("__deepcopy__", "__init__", "__repr__")
+        patcher.set(Tensor, name, function if own else overridable(function))
 
 
 __all__ = ["HostTag", "install"]
