@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding, Severity
-from torchferry.flow.values import ACCEL, Ext, Tensor
+from torchferry.flow.values import ACCEL, UNKNOWN, Ext, Method, Tensor
 
 from ..rule import Rule
 
@@ -22,6 +22,9 @@ _CLOCKS = (
     "timeit.default_timer",
 )
 _WAITS = ("synchronize", ".item(", ".cpu(", ".tolist(", ".numpy(", "elapsed_time")
+#: packages whose functions start work on the GPU or none, and do not wait
+_NO_WORK = frozenset("torch torchvision time timeit math random itertools builtins tqdm".split())
+_WAITING = frozenset("item cpu tolist numpy".split())
 
 
 class TimingNoSync(Rule):
@@ -75,11 +78,14 @@ class TimingNoSync(Rule):
             if second is None or not self._computes(ctx, first, second):
                 continue
             start, end = first.node.lineno, second.node.lineno
-            if any(w in _lines(ctx, start, end) for w in _WAITS):
+            between = _between(ctx, first, second)
+            if any(w in _lines(ctx, start, end) for w in _WAITS) or any(map(_waits, between)):
                 continue
-            # over a whole training the last step that is not waited for counts for nothing
+            # over a whole training the last step that is not waited for counts for nothing, and
+            # what is not known may wait
             training = ".backward(" in _lines(ctx, start, end)
-            level = Severity.NOTE if training else Severity.WARNING
+            unknown = any(map(_unknown, between))
+            level = Severity.NOTE if training or unknown else Severity.WARNING
             before = "synchronize" in _lines(ctx, max(1, start - 4), start)
             if not before:
                 yield self.finding(
@@ -109,6 +115,27 @@ class TimingNoSync(Rule):
                 if event.result.dev == ACCEL and not moves:
                     return True
         return False
+
+
+def _between(ctx: Context, first: Any, second: Any) -> list[Any]:
+    """The calls between two readings, in other functions and files too, in their order."""
+    events = ctx.ip.events
+    positions = {id(event): index for index, event in enumerate(events)}
+    start, end = positions[id(first)], positions[id(second)]
+    return events[start + 1 : end] if start < end else []
+
+
+def _waits(event: Any) -> bool:
+    if isinstance(event.func, Method):
+        return event.func.name in _WAITING and isinstance(event.func.receiver, Tensor)
+    return isinstance(event.func, Ext) and event.func.name.endswith(".synchronize")
+
+
+def _unknown(event: Any) -> bool:
+    if isinstance(event.func, Ext):
+        top, dot, _ = event.func.name.partition(".")
+        return bool(dot) and top not in _NO_WORK
+    return event.func is UNKNOWN
 
 
 def _bound_name(ctx: Context, call: Any) -> str:
