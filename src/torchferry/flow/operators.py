@@ -180,7 +180,7 @@ def _carried(ip: Interp, node: Any, found: list[Any], op: str, compute: bool, ow
     carried = union & (MODEL | GRAPH)
     if union & (PARAM | LEAF) or (isinstance(owner, Inst) and op not in PARAMETERLESS):
         carried |= MODEL | GRAPH
-    if ip.graph_off or op == "detach":
+    if ip.graph_off or op in _NO_GRAPH:
         carried &= ~GRAPH
     if compute:
         carried |= COMPUTED
@@ -193,6 +193,13 @@ def _carried(ip: Interp, node: Any, found: list[Any], op: str, compute: bool, ow
     return carried | common
 
 
+#: results without a graph: whole numbers and truth values have no derivative
+_NO_GRAPH = frozenset(
+    "detach argmax argmin argsort eq ne lt le gt ge greater greater_equal less less_equal "
+    "not_equal isclose isnan isinf isfinite logical_and logical_or logical_not logical_xor "
+    "bitwise_and bitwise_or bitwise_not bitwise_xor long int bool byte short char nonzero "
+    "count_nonzero bincount one_hot searchsorted bucketize allclose equal".split()
+)
 _PRODUCTS = frozenset("matmul bmm mm mv dot addmm baddbmm addmv linear".split())
 _CASTS = {
     "float": 0, "half": 0, "bool": 0, "double": DOUBLE, "long": INTEGER, "int": INTEGER,
@@ -202,7 +209,8 @@ _CASTS = {
 
 #: take lengths or targets on the host beside data on the device
 _LEGAL_MIXES = frozenset(
-    "ctc_loss CTCLoss tensor_split pad_packed_sequence fill select_scatter slice_scatter".split()
+    "ctc_loss CTCLoss tensor_split pad_packed_sequence fill select_scatter slice_scatter "
+    "pad_sequence".split()
 )
 
 
