@@ -83,7 +83,7 @@ def _parked(ctx: Context, call: Any) -> bool:
     The copy back follows in the same stream.
     """
     stmt = ctx.statement(call)
-    if not isinstance(stmt, ast.Assign) or stmt.value is not call:
+    if not isinstance(stmt, ast.Assign) or id(stmt.value) != id(call):
         return False
     target = stmt.targets[0]
     kept = target.value if isinstance(target, ast.Subscript) else target

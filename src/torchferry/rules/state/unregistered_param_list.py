@@ -77,9 +77,9 @@ class UnregisteredParamList(Rule):
             for value, stmt, target, frame in sets:
                 if stmt is None or frame.unit.doc is not ctx.doc:
                     continue
-                if _registered_elsewhere(ctx, target, stmt):
+                if not isinstance(value, (Seq, Map)) or not _made_here(ctx, value, stmt):
                     continue
-                if isinstance(value, (Seq, Map)) and _made_here(ctx, value, stmt):
+                if not _registered_elsewhere(ctx, target, stmt):
                     yield self._report(ctx, stmt, [], Severity.WARNING)
 
     def _report(
