@@ -84,3 +84,22 @@ def test_on_the_host() -> None:
     with simulate():
         assert torch.sparse_coo_tensor(INDICES, VALUES, (2, 2)).device.type == "cpu"
         assert torch.sparse_csr_tensor(ROWS, COLUMNS, VALUES, device="cpu").device.type == "cpu"
+
+
+def test_gradients_of_a_sparse_embedding() -> None:
+    with simulate():
+        table = torch.nn.Embedding(5, 3, sparse=True, device="cuda")
+        optimizer = torch.optim.SparseAdam(table.parameters())
+        table(torch.tensor([1, 2], device="cuda")).sum().backward()
+        grad = table.weight.grad
+        assert grad is not None
+        assert (grad.is_cuda, grad._values().is_cuda, grad._indices().is_cuda) == (True,) * 3
+        optimizer.step()
+        assert table.weight.is_cuda
+
+
+def test_new_of_a_sparse_tensor() -> None:
+    with simulate():
+        made = torch.sparse_coo_tensor(INDICES, VALUES, (2, 2), device="cuda")
+        again = made.new(made._indices(), made._values() * 2, made.size())
+        assert (again + made).is_cuda

@@ -23,6 +23,7 @@ from torchferry.sim.tags import (
     Tag,
     nbytes_of,
     origin_of,
+    pin,
     tag_of,
     tag_tensor,
 )
@@ -202,6 +203,8 @@ class Session:
             if device == CPU and not non_blocking:
                 self.counter.wait("copy to the host")
         self._tag_copy(out, device, origin)
+        if non_blocking and source > CPU and device == CPU and out.layout is torch.strided:
+            pin(out)  # else the copy could not run beside the host
         return out
 
     def _tag_copy(self, out: torch.Tensor, device: int, origin: Tag | None) -> None:

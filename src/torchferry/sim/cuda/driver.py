@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import torch
 
@@ -33,7 +34,7 @@ class DeviceProperties:
     warp_size: int = 32
     L2_cache_size: int = 52428800
     gcnArchName: str = ""
-    uuid: str = "00000000-0000-0000-0000-000000000000"
+    uuid: UUID = field(default_factory=lambda: UUID(int=0))
     pci_bus_id: int = 0
     pci_device_id: int = 0
     pci_domain_id: int = 0
@@ -46,13 +47,29 @@ def properties(index: int) -> DeviceProperties:
     """Properties of a simulated GPU."""
     session = state.current()
     major, minor = session.capability
-    return DeviceProperties(session.name, major, minor, session.total_memory, pci_bus_id=index)
+    return DeviceProperties(
+        session.name, major, minor, session.total_memory, pci_bus_id=index, uuid=UUID(int=index + 1)
+    )
+
+
+#: Words of the CUDA runtime for the errors that programs ask for.
+_ERRORS = {
+    0: "no error",
+    1: "invalid argument",
+    2: "out of memory",
+    3: "initialization error",
+    100: "no CUDA-capable device is detected",
+    101: "invalid device ordinal",
+    700: "an illegal memory access was encountered",
+    710: "device-side assert triggered",
+    999: "unknown error",
+}
 
 
 class Runtime:
     """`torch.cuda.cudart()`."""
 
-    class cudaError:
+    class cudaError(int):
         success = 0
 
     class cudaOutputMode:
@@ -61,7 +78,7 @@ class Runtime:
 
     @staticmethod
     def cudaGetErrorString(code: int) -> str:
-        return "no error" if code == 0 else "unknown error"
+        return _ERRORS.get(int(code), "unrecognized error code")
 
     @staticmethod
     def cudaMemGetInfo(device: int) -> tuple[int, int]:

@@ -153,6 +153,27 @@ class Event:
         )
 
 
+class _AnyKind(type(Event)):  # type: ignore[misc]
+    """`torch.cuda.Event` is a `torch.Event` too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(type(instance), type) and issubclass(type(instance), Event)
+
+
+class AnyEvent(Event, metaclass=_AnyKind):
+    """`torch.Event(device, ...)`: an event of any accelerator."""
+
+    def __init__(self, device: Any = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._home = None if device is None else number_of(state.current(), device)
+        self._index = self._home or 0
+
+    def record(self, stream: Any = None) -> None:
+        super().record(stream)
+        if stream is None and self._home is not None:
+            self._index = self._home
+
+
 _current: dict[int, Stream] = {}
 
 
@@ -238,7 +259,7 @@ def install(patcher: Patcher) -> None:
     patcher.set(torch._C, "_cuda_getDefaultStream", lambda index: _numbers(default_stream(index)))
     patcher.set(cuda.streams, "Stream", Stream)
     patcher.set(cuda.streams, "Event", Event)
-    for name, value in (("Stream", Stream), ("Event", Event)):
+    for name, generic in (("Stream", Stream), ("Event", AnyEvent)):
         if hasattr(torch, name):
-            patcher.set(torch, name, value, copies=True)
+            patcher.set(torch, name, generic, copies=True)
     patcher.set(torch.Tensor, "record_stream", lambda self, stream: None)
