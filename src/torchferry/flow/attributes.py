@@ -22,6 +22,7 @@ from .values import (
     ACCEL,
     ARRAY,
     BUFFER,
+    CPU,
     HOST,
     LEAF,
     PARAM,
@@ -210,6 +211,9 @@ def set_attribute(ip: Interp, target: ast.Attribute, value: Value, stmt: Any) ->
         if attr == "requires_grad":
             anchor(ip, base)
         elif attr in ("data", "grad") and isinstance(value, Tensor):
+            if attr == "grad" and not ip.migrating and {base.dev, value.dev} == {CPU, ACCEL}:
+                parties = [(base, target.value), (value, getattr(stmt, "value", None))]
+                ip.clash("mixed", target, "grad", [parties, base.dev])
             graph = ip.graph
             u, v = graph.find(value.var), graph.find(base.var)
             if attr == "data" and u < 2 and isinstance(target.value, ast.Name):

@@ -21,6 +21,8 @@ _STAR = {
     "CrossEntropyLoss functional init Dropout BatchNorm1d BatchNorm2d MaxPool2d GRU RNN",
     "torch.autograd": "Variable Function grad",
     "torch.utils.data": "DataLoader Dataset TensorDataset random_split Subset",
+    "torch.distributions": "Normal Categorical Bernoulli Beta Uniform MultivariateNormal Gamma "
+    "Independent Poisson Exponential Laplace Dirichlet OneHotCategorical kl_divergence",
     "numpy": "array zeros ones arange linspace random exp sqrt log mean",
 }
 

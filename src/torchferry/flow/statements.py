@@ -82,12 +82,13 @@ def _aug_assign(ip: Interp, node: ast.AugAssign) -> bool:
     if not ip.migrating:
         ip.note("augmented", node, left, right, ip.frame, ip.depth, ip.exploring)
     if isinstance(left, Tensor):
-        # in place: the left tensor stays where it is
+        # in place: the left tensor stays where it is; one number can be moved for little
+        stays = not (ip.migrating and left.flags & 1)
         written(ip, left)
         value: Any = meet(
             ip, node, [(left, target), (right, node.value)], type(node.op).__name__,
-            elementwise=True, place=left.var if not left.flags & 1 else None,
-            place_dev=left.dev if not left.flags & 1 else 0, flags=left.flags & ~6,
+            elementwise=True, place=left.var if stays else None,
+            place_dev=left.dev if stays else 0, flags=left.flags & ~6,
         )  # fmt: skip
         value = Tensor(value.var, value.dev, left.flags, left.why) if _same(value, left) else value
     elif isinstance(right, Tensor):

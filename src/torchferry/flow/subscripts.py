@@ -19,6 +19,7 @@ from .values import (
     CPU,
     HOST,
     INTEGER,
+    MAYBE_NUMBER,
     PARAM,
     SCALAR,
     UNKNOWN,
@@ -201,7 +202,9 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
         written(ip, base)
         if not ip.migrating and isinstance(value, Tensor):
             ip.note("set-item", target, base, value, ip.frame, ip.exploring)
-        index_edges(ip, target, base, index, target.slice)
+        refused = index_edges(ip, target, base, index, target.slice)
+        if not ip.migrating and not refused and isinstance(value, Tensor):
+            _put(ip, target, base, index, value)
         if isinstance(value, Tensor) and tensors_in(ip, [(index, None)]):
             u, v = ip.graph.find(value.var), ip.graph.find(base.var)
             if u != v and not value.flags & 1:
@@ -229,6 +232,14 @@ def set_item(ip: Interp, target: ast.Subscript, value: Value) -> None:
         border(ip, target, value, None, "numpy item")
         if isinstance(value, Tensor):
             ip.note("array-item", target, value, ip.frame.unit)
+
+
+def _put(ip: Interp, target: ast.Subscript, base: Tensor, index: Value, value: Tensor) -> None:
+    """`base[index] = value` with an index of tensors: the values are on the device of the base."""
+    if {base.dev, value.dev} != {CPU, ACCEL} or value.flags & (SCALAR | MAYBE_NUMBER):
+        return
+    if any(not t.flags & SCALAR for t, _ in tensors_in(ip, [(index, None)])):
+        ip.clash("mixed", target, "index_put", [[(base, None), (value, None)], base.dev], base)
 
 
 def _set_in_seq(ip: Interp, base: Seq, index: Value, value: Value) -> None:

@@ -245,6 +245,8 @@ _SPECIAL: dict[str, Any] = {
     "torch.jit.script": _jit,
     "torch.jit.trace": _jit,
     "torch.compile": _jit,
+    "torch.vmap": _jit,
+    "torch.func.vmap": _jit,
     "torch.onnx.export": _export,
     "torch.export.export": _export,
     "torch.equal": _equal,
