@@ -9,10 +9,10 @@ import torch
 
 from torchferry.sim import waits
 from torchferry.sim.determinism import with_alert
-from torchferry.sim.errors import Named, raise_device_error
+from torchferry.sim.errors import raise_device_error
 from torchferry.sim.generators import default_generators, generator_device
 from torchferry.sim.messages import generator_message
-from torchferry.sim.operators import Operator
+from torchferry.sim.operators import Operator, named_arguments
 from torchferry.sim.tables.bindings import BINDINGS
 from torchferry.sim.tables.refusals import NO_KERNEL, REFUSALS, SCALAR_NAMES, Refusal
 from torchferry.sim.tags import CPU, device_named, device_number
@@ -144,7 +144,7 @@ def _dtypes(
     dtype = args[0].dtype
     for refusal in REFUSALS[operator.short]:
         if dtype in refusal.dtypes and _applies(refusal, operator, args, kwargs):
-            tensors = _named(operator, args)
+            tensors = named_arguments(operator, args)
             if refusal.not_empty and not all(tensor.numel() for _, tensor in tensors):
                 continue
             words = refusal.words.format(name=refusal.name, dtype=SCALAR_NAMES[dtype])
@@ -161,14 +161,6 @@ def _applies(
     place = operator.arguments.index(refusal.argument)
     value = args[place] if place < len(args) else kwargs.get(refusal.argument)
     return value in refusal.values
-
-
-def _named(operator: Operator, args: tuple[Any, ...]) -> list[Named]:
-    return [
-        (argument, value)
-        for argument, value in zip(operator.arguments, args, strict=False)
-        if isinstance(value, torch.Tensor)
-    ]
 
 
 def _no_kernel(

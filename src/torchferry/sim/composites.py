@@ -9,6 +9,7 @@ import torch
 from torch import _VF
 
 from torchferry.sim import state
+from torchferry.sim.context import device_assert
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.patching import Patcher
 from torchferry.sim.tags import CPU, FLOATING, device_named, device_number
@@ -67,6 +68,21 @@ def _with_check(original: Any, check: Callable[..., None]) -> Callable[..., Any]
     return run
 
 
+def _one_hot(original: Any) -> Callable[..., Any]:
+    """The CPU looks at the classes first, CUDA leaves it to `scatter_`."""
+
+    def one_hot(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except RuntimeError as error:
+            source: Any = args[0] if args else kwargs.get("self")
+            if "Class values must be" in str(error) and device_number(source) >= 0:
+                device_assert(state.current(), "scatter_", [("self", source)], str(error))
+            raise
+
+    return one_hot
+
+
 def _lenient(original: Any) -> Callable[..., Any]:
     """Host values become tensors inside the C++ code, unseen: they may meet GPU tensors."""
 
@@ -98,4 +114,6 @@ def install(patcher: Patcher) -> None:
         patcher.set(torch, name, function, copies=True)
         method = _with_check(getattr(torch._C.TensorBase, name), check)
         patcher.set(torch.Tensor, name, method)
+    one_hot = torch.nn.functional.one_hot
+    patcher.set(torch.nn.functional, "one_hot", _one_hot(one_hot), copies=True)
     patcher.set(torch, "ctc_loss", _lenient(functions.ctc_loss), copies=True)

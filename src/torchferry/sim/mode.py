@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torchferry.sim import checks, computing, factories, operators
+from torchferry.sim import checks, computing, context, factories, operators
 from torchferry.sim.shortcut import VIEWS_PASS, close_shortcut
 from torchferry.sim.tables import families
 from torchferry.sim.tags import (
@@ -54,6 +54,10 @@ class SimulationMode(TorchDispatchMode):
         """Let everything pass: a session inside this one is running."""
         self._resting, self._runners = self._runners, {}
 
+    def prepare_anew(self) -> None:
+        """Forget what is known of the operators: the session has changed."""
+        self._runners = {}
+
     def resume(self) -> None:
         """Work again."""
         if self._resting is not None:
@@ -67,7 +71,10 @@ def _dispatch(
     if run is None:
         if self._resting is not None:
             return func(*args, **(kwargs or {}))
-        run = self._runners[id(func)] = _prepare(self.session, func)
+        run = _prepare(self.session, func)
+        if self.session.broken:
+            run = context.guarded(self.session, func, run)
+        self._runners[id(func)] = run
         self._known.append(func)
     if types and (len(types) > 1 or types[0] not in _PLAIN) and _has_own_dispatch(types):
         close_shortcut()

@@ -69,6 +69,12 @@ def describe(func: Any) -> Operator:
     )
 
 
+def named_arguments(operator: Operator, args: tuple[Any, ...]) -> list[tuple[str, torch.Tensor]]:
+    """The tensors among the positional arguments of a call, with their names."""
+    pairs = zip(operator.arguments, args, strict=False)
+    return [(name, value) for name, value in pairs if isinstance(value, torch.Tensor)]
+
+
 def _kind(name: str, schema: Any, mutated: frozenset[str]) -> Kind:
     if name in families.COPIES:
         return Kind.COPY

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from torchferry.sim import context
 from torchferry.sim.account import Counter
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.memory import Memory, OutOfMemory, parse_size
@@ -69,6 +70,8 @@ class Session:
         self.drawing_device = CPU
         #: What `torch.set_default_device` had set when the session began.
         self.default_device: Any = None
+        #: The error that has broken the CUDA context: every later call raises.
+        self.broken = ""
         #: True once CUDA was used or its cards were counted: forked children may not use it then.
         self.poisons_forks = False
         #: True in such a child.
@@ -191,6 +194,8 @@ class Session:
         """Copy to `device` (a number), without autograd. The tensor itself if nothing changes."""
         origin = tag_of(tensor)
         source = CPU if origin is None or origin.device == FLOATING else origin.device
+        if self.broken and (source >= 0 or device >= 0):
+            context.check(self)
         if source == device and (dtype is None or dtype == tensor.dtype):
             return tensor
         if has_own_dispatch(tensor):

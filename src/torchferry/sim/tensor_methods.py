@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchferry.sim import state
+from torchferry.sim import context, state
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.legacy_types import type_of_tensor, wanted_type
 from torchferry.sim.moves import land, move, refuse_meta
@@ -166,6 +166,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 def tolist(self: Tensor) -> Any:
     if settled_number(self) >= 0:
+        context.check(state.current())
         state.current().counter.wait("tolist")
     return _Base.tolist(self)
 
@@ -266,6 +267,7 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     session = state.running()
     if session is None or device_number(self) < 0:
         return _originals["__repr__"](self, tensor_contents=tensor_contents)
+    context.check(session)
     counter = session.counter
     counter.wait("print")
     counter.paused += 1
@@ -286,7 +288,10 @@ def _reading(name: str) -> Any:
             except NO_STORAGE:
                 tag = None
             if tag is not None and tag.device >= 0:
-                state.current().counter.wait("item")
+                session = state.current()
+                if session.broken:
+                    context.check(session)
+                session.counter.wait("item")
         return original(self)
 
     read.__name__ = name

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import torch
 
-from torchferry.sim import state
+from torchferry.sim import context, state
 from torchferry.sim.patching import Patcher
 
 
@@ -101,6 +101,7 @@ def memory_info(device: int) -> tuple[int, int]:
 
 
 def _synchronize(*args: Any) -> None:
+    context.check(state.current())
     state.current().counter.wait("synchronize")
 
 

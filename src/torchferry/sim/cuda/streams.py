@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from torchferry.sim import state
+from torchferry.sim import context, state
 from torchferry.sim.cuda.driver import now
 from torchferry.sim.patching import Patcher
 from torchferry.sim.state import number_of
@@ -67,6 +67,7 @@ class Stream:
         return False
 
     def synchronize(self) -> None:
+        context.check(state.current())
         state.current().counter.wait("stream.synchronize")
 
     def priority_range(self) -> tuple[int, int]:
@@ -134,6 +135,7 @@ class Event:
         return True
 
     def synchronize(self) -> None:
+        context.check(state.current())
         state.current().counter.wait("event.synchronize")
 
     def elapsed_time(self, end_event: Any) -> float:

@@ -74,15 +74,6 @@ ANY_MIX = frozenset(
 #: Results that stay on the CPU, by position in the tuple of results.
 HOST_RESULTS = {"_pack_padded_sequence": (1,)}
 
-#: On CUDA an index out of range is found by an assertion in the kernel, not by the host.
-DEVICE_ASSERTS = frozenset(
-    """index index_put index_put_ _index_put_impl_ index_select gather scatter scatter_ scatter_add
-    scatter_add_ scatter_reduce scatter_reduce_ index_add index_add_ index_copy index_copy_
-    index_fill index_fill_ take put put_ embedding _embedding_bag _embedding_bag_forward_only
-    nll_loss_forward nll_loss2d_forward multi_margin_loss nll_loss nll_loss2d cross_entropy
-    take_along_dim""".split()
-)
-
 #: Operators that make or copy tensors: they compute nothing from what is there, so they do not
 #: say where a program computes (the initial values of a module are drawn where it is made).
 MAKING = frozenset(
