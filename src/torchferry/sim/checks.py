@@ -99,8 +99,10 @@ def _mixed(
         _refuse("mixed-devices", special, operator, tensors)
     if name in families.CPU_INDICES:
         return _indexing(session, operator, tensors)
-    if name.startswith(("_foreach_", "_fused_", "_amp_")):
+    if name.startswith("_foreach_"):
         return _foreach(session, operator, args, tensors)
+    if name.startswith("_fused_") and operator.check is not Check.WRAPPER:
+        return tensors[0][2]  # the learning rate may be on the CPU
     allowed = families.CPU_SCALAR_VALUES.get(name)
     if allowed is not None:
         return _iterator(session, operator, _without_scalar(session, tensors, allowed))
@@ -197,11 +199,10 @@ def _foreach(
     """Lists of tensors: each position is an operator of its own."""
     lists = [a for a in args if isinstance(a, (list, tuple)) and a]
     lists = [a for a in lists if isinstance(a[0], torch.Tensor)]
-    if operator.short.startswith("_foreach_"):
-        for row in zip(*lists):  # noqa: B905
-            placed = [("self", t, device_number(t)) for t in row]
-            if len({d for _, t, d in placed if not (d == CPU and t.dim() == 0)}) > 1:
-                _iterator(session, operator, placed)
+    for row in zip(*lists):  # noqa: B905
+        placed = [("self", t, device_number(t)) for t in row]
+        if len({d for _, t, d in placed if not (d == CPU and t.dim() == 0)}) > 1:
+            _iterator(session, operator, placed)
     return tensors[0][2]
 
 
