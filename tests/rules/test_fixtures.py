@@ -58,6 +58,12 @@ def test_every_fixture_is_of_a_rule() -> None:
         assert path.read_text(encoding="utf-8").startswith(f"# {path.stem}\n")
 
 
+def test_every_rule_has_a_fixture_that_fires_and_one_that_is_silent() -> None:
+    names = {rule.name for rule in all_rules()}
+    assert {case.rule for case in FIRES} == names
+    assert {case.rule for case in SILENT} == names
+
+
 def test_two_cases_in_five_prove_silence() -> None:
     """Counted with the documentation: each rule shows one program that fires, one that does not."""
     rules = len(all_rules())

@@ -86,7 +86,7 @@ def dataset_attribute(ip: Interp, inst: Inst, attr: str, node: Any) -> Value | N
                 return birth(ip, node, "append", text="data of a dataset")
             return ARRAY if last.startswith("CIFAR") else UNKNOWN
         if attr == "tensors" and inst.state.get("items") is not None:
-            return Seq("tuple", [host_copy(v) for v in inst.state["items"]])
+            return Seq("tuple", [host_copy(v, ip.migrating) for v in inst.state["items"]])
     if inst.kind == "loader" and attr == "dataset":
         value: Value = inst.state.get("dataset", UNKNOWN)
         return value

@@ -99,17 +99,20 @@ def dataset_item(ip: Interp, inst: Inst, node: Any) -> Value | None:
         return dataset_item(ip, wrapped, node)
     items = inst.state.get("items")
     if items is not None:
-        return Seq("tuple", [host_copy(v) for v in items])
+        return Seq("tuple", [host_copy(v, ip.migrating) for v in items])
     if inst.ext.startswith("torchvision.datasets."):
         part = Batch(HOST_NODE, CPU, False, Why("an item of a dataset", node, ip.frame.unit))
         return Seq("tuple", [part, HOST])
     return UNKNOWN
 
 
-def host_copy(value: Value) -> Value:
-    """An item that a dataset of tensors hands out: it belongs to a batch, on the host."""
+def host_copy(value: Value, migrating: bool) -> Value:
+    """An item that a dataset of tensors hands out: it belongs to a batch, on the host.
+
+    As the source stands, it is where the dataset's tensors are.
+    """
     if isinstance(value, Tensor):
-        return Tensor(HOST_NODE, CPU, BATCHED, value.why)
+        return Tensor(HOST_NODE, CPU if migrating else value.dev, BATCHED, value.why)
     return value
 
 

@@ -146,8 +146,9 @@ class Causes:
         if holder is not None:
             cause.rule, cause.node = "unregistered-module-list", holder
             return cause
-        if self.history.added_late(inst):
-            cause.rule, cause.node = "layer-added-after-move", inst.node
+        late = self.history.added_late(inst)
+        if late is not None:
+            cause.rule, cause.node, cause.module = "layer-added-after-move", late.node, late
             return cause
         if is_loss(root):
             cause.rule, cause.node = "loss-module-not-moved", root.node

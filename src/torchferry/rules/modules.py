@@ -81,16 +81,16 @@ class ModuleHistory:
         """Whether an instance made at the same place was moved to a device."""
         return id(inst.node) in self.moved_nodes
 
-    def added_late(self, inst: Inst) -> bool:
-        """Whether it was registered in a module that was on the device already."""
+    def added_late(self, inst: Inst) -> Inst | None:
+        """The module (itself, or one around it) that was put into one on the device already."""
         current: Any = inst
         for _ in range(30):
             if id(current) in self.late:
-                return True
+                return current  # type: ignore[no-any-return]
             current = current.state.get("parent")
             if not isinstance(current, Inst):
-                return False
-        return False
+                return None
+        return None
 
 
 def device_then(ctx: Context, inst: Inst, event: Any) -> int:

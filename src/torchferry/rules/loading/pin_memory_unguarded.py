@@ -58,9 +58,10 @@ class PinMemoryUnguarded(Rule):
             if given is None or ".data." in event.func.name or guarded(ctx, event.node):
                 continue
             if isinstance(given[0], Const) and given[0].value is True:
-                edits = replace(ctx.doc, given[1], "torch.cuda.is_available()")
-                plain = isinstance(given[1], ast.Constant) and "import torch\n" in ctx.doc.text
-                fix = Fix("pin where there is a GPU", edits) if edits and plain else None
+                fix = None
+                if isinstance(given[1], ast.Constant) and "import torch\n" in ctx.doc.text:
+                    edits = replace(ctx.doc, given[1], "torch.cuda.is_available()")
+                    fix = Fix("pin where there is a GPU", edits) if edits else None
                 yield self.finding(
                     ctx,
                     event.node,

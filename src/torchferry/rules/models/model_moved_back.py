@@ -15,6 +15,7 @@ from ..wording import proof
 from .model_not_moved import module_words
 
 if TYPE_CHECKING:
+    from ..causes import Cause
     from ..context import Context
 
 
@@ -22,8 +23,8 @@ class ModelMovedBack(Rule):
     """A model that was moved back to the CPU and is then called with data on the GPU.
 
     What it does:
-        Reports the call of a model that `.cpu()` or `.to("cpu")` brought back, when its input is
-        still on the GPU.
+        Reports `.cpu()` or `.to("cpu")` of a model on the GPU, when the model is called afterwards
+        with an input that is still on the GPU.
 
     Why is this bad:
         `Module.to` works in place: every later call of the model runs on the CPU.
@@ -66,18 +67,29 @@ class ModelMovedBack(Rule):
     def check(self, ctx: Context) -> Iterable[Finding]:
         for cause in causes(ctx, self.name):
             fix = None
-            if cause.expr is not None and id(cause.expr) in ctx.parents:
+            if _straight_on(ctx, cause) and id(cause.expr) in ctx.parents:
                 edits = method_call(ctx.doc, cause.expr, ".cpu()")
                 if edits is not None:
                     title = f"copy `{ctx.source(cause.expr)}` to the CPU too"
                     fix = Fix(title, edits, Safety.SAFE, group="moved back")
-            where = ctx.where(cause.moved_back)
+            where = ctx.where(cause.clash.node)
             yield self.finding(
                 ctx,
                 cause.node,
-                f"the {module_words(cause)} was moved back to the CPU in {where}, but its "
-                "input is on the GPU",
+                f"the {module_words(cause)} is moved back to the CPU here; its input in {where} "
+                "is on the GPU",
                 evidence=proof(ctx, cause),
                 help="bring the input to the CPU as well, or leave the model where it is",
                 fix=fix,
             )
+
+
+def _straight_on(ctx: Context, cause: Cause) -> bool:
+    """Whether the call simply follows the move: not in a helper, not in the next turn of a loop."""
+    back, call = cause.moved_back, cause.clash.node
+    return (
+        cause.expr is not None
+        and ctx.function(back) is ctx.function(call)
+        and back.lineno < call.lineno
+        and ctx.loop(back) is None
+    )

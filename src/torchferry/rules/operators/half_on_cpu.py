@@ -92,7 +92,7 @@ def guarded(ctx: Context, node: Any) -> bool:
             return True
         if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for stmt in outer.body:
-                if stmt.lineno >= child.lineno:
+                if stmt.lineno >= getattr(child, "lineno", 0):
                     break
                 if (
                     isinstance(stmt, ast.If)
