@@ -57,7 +57,7 @@ def fast_call(operator: Operator) -> Callable[..., Any]:
     call: Callable[..., Any] = func._op
     if operator.name in BINDINGS and func.namespace == "aten":
         return getattr(torch._C._VariableFunctions, operator.short, call)
-    if "linalg" in operator.short or any(map(func.has_kernel_for_dispatch_key, _COMPOSITE)):
+    if "linalg" in operator.short or _calls_others(func):
         return _with_lazy_conjugates(call)
     return call
 
@@ -68,6 +68,13 @@ _COMPOSITE = (
     torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
 )
 _LAZY_KEYS = (torch._C.DispatchKey.Conjugate, torch._C.DispatchKey.Negative)
+
+
+def _calls_others(func: Any) -> bool:
+    try:
+        return any(map(func.has_kernel_for_dispatch_key, _COMPOSITE))
+    except RuntimeError:  # `sym_size` and the like are known to Python alone
+        return False
 
 
 def _with_lazy_conjugates(call: Callable[..., Any]) -> Callable[..., Any]:
