@@ -140,6 +140,7 @@ CASES = [
     ("fused_adam_state_on_cpu", "t=lambda d: torch.ones(2,device=d)\ntorch._fused_adam_([t('cuda')],[t('cuda')],[t('cpu')],[t('cuda')],[],[torch.tensor(1.,device='cuda')],lr=0.1,beta1=0.9,beta2=0.99,weight_decay=0,eps=1e-8,amsgrad=False,maximize=False)", "same device"),
     ("fused_adam_lr_on_cpu", "p=torch.nn.Parameter(torch.ones(2,device='cuda')); p.grad=torch.ones(2,device='cuda'); o=torch.optim.Adam([p],lr=torch.tensor(0.1),fused=True); o.step(); assert p.is_cuda", "ok"),
     ("unscale_found_inf_on_cpu", "torch._amp_foreach_non_finite_check_and_unscale_([torch.ones(2,device='cuda')],torch.zeros(1),torch.ones(1,device='cuda'))", "same device"),
+    ("foreach_part_of_tangents", "import torch.autograd.forward_ad as f\nx=[torch.ones(2,device='cuda') for _ in range(2)]\nwith f.dual_level():\n d=[f.make_dual(x[0],torch.ones(2,device='cuda')),x[1]]; r=torch._foreach_add(d,x,alpha=2.); assert f.unpack_dual(r[0]).tangent.is_cuda and r[1].is_cuda", "ok"),
     ("take_along_dim_cpu", "torch.ones(2,2,device='cuda').take_along_dim(torch.tensor([[0],[1]]),1)", "Expected tensor to have cuda:0 Device"),
     ("bincount_ok", "assert torch.bincount(torch.tensor([1,1],device='cuda')).is_cuda", "ok"),
     ("one_hot_ok", "assert torch.nn.functional.one_hot(torch.tensor([1,2],device='cuda')).is_cuda", "ok"),

@@ -67,7 +67,11 @@ _COMPOSITE = (
     torch._C.DispatchKey.CompositeExplicitAutograd,
     torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
 )
-_LAZY_KEYS = (torch._C.DispatchKey.Conjugate, torch._C.DispatchKey.Negative)
+_LAZY_KEYS = (
+    torch._C.DispatchKey.Conjugate,
+    torch._C.DispatchKey.Negative,
+    torch._C.DispatchKey.ZeroTensor,
+)
 
 
 def _calls_others(func: Any) -> bool:
@@ -78,11 +82,13 @@ def _calls_others(func: Any) -> bool:
 
 
 def _with_lazy_conjugates(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Below a mode the dispatcher does not resolve `conj()`, on which such kernels rely."""
+    """Below a mode the dispatcher does not resolve `conj()`, on which such kernels rely.
+
+    Nor the zeros without memory of forward-mode differentiation, which crash them.
+    """
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        first = args[0] if args else None
-        if not isinstance(first, torch.Tensor) or not first.is_complex():
+        if not any(map(_is_lazy, args)):
             return call(*args, **kwargs)
         included = torch._C._dispatch_tls_local_include_set()
         excluded = torch._C._dispatch_tls_local_exclude_set()
@@ -92,6 +98,12 @@ def _with_lazy_conjugates(call: Callable[..., Any]) -> Callable[..., Any]:
             return call(*args, **kwargs)
 
     return run
+
+
+def _is_lazy(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.is_complex() or value._is_zerotensor()
+    return value.__class__ is list and any(map(_is_lazy, value))
 
 
 def random_call(session: Session, operator: Operator) -> Callable[..., Any]:
