@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from torchferry.sim import checks, failures
 from torchferry.sim.befores import lookup, random_call
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.operators import Operator
-from torchferry.sim.places import internal_files
+from torchferry.sim.places import caller, internal_files
 from torchferry.sim.tags import (
     CPU,
     FLOATING,
@@ -44,7 +43,7 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     """
     call, before = random_call(session, operator), lookup(operator)
     name, short, site_of = operator.name, operator.short, session.counter.site
-    tracing, getframe, internal = session.counter.tracing, sys._getframe, internal_files
+    tracing, internal = session.counter.tracing, internal_files
     call_directly = operator.func._op
     arguments = any(a.type.kind() in _TENSOR_KINDS for a in operator.func._schema.arguments)
     copies, of_parts = short == "_to_copy", arguments and "_sparse_" in f"_{short}"
@@ -80,16 +79,11 @@ def runner(session: Session, operator: Operator) -> Callable[..., Any]:
             out = call(*args, **kwargs)
         except (RuntimeError, IndexError) as error:
             out = failures.recover(session, operator, device, args, kwargs, error)
-        try:
-            start = frame = getframe(2)
-        except ValueError:  # a thread of C++ has no frame of Python below
-            start = frame = getframe(1)
-        if tracing:
-            while internal[frame.f_code.co_filename] and frame.f_back is not None:
-                frame = frame.f_back
+        start = frame = caller(2)
+        while tracing and internal[frame.f_code.co_filename] and frame.f_back is not None:
+            frame = frame.f_back
         site = site_of(name, device, frame.f_code, frame.f_lasti, start)
-        site.count += 1
-        site.kept += 1
+        site.count, site.kept = site.count + 1, site.kept + 1
         try:
             site.nbytes += tag_results(out, site)
         except OutOfMemory as full:

@@ -71,15 +71,27 @@ def _dispatch(
     if run is None:
         if self._resting is not None:
             return func(*args, **(kwargs or {}))
+        if types and _has_own_dispatch(types):  # may be an operator that only Python knows
+            return _left_to_subclass(func, types, args, kwargs)
         run = _prepare(self.session, func)
         if self.session.broken:
             run = context.guarded(self.session, func, run)
         self._runners[id(func)] = run
         self._known.append(func)
     if types and (len(types) > 1 or types[0] not in _PLAIN) and _has_own_dispatch(types):
-        close_shortcut()
-        return NotImplemented  # the subclass is asked next, and its own calls come here
+        return _left_to_subclass(func, types, args, kwargs)
     return run(args, kwargs or {})
+
+
+def _left_to_subclass(func: Any, types: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
+    """The subclass is asked next, and its own calls come here.
+
+    Not those of fake tensors, which compute nothing, and of DTensor, which computes with them.
+    """
+    close_shortcut()
+    if any(t.__module__.startswith(("torch._subclasses", "torch.distributed")) for t in types):
+        return func(*args, **(kwargs or {}))
+    return NotImplemented
 
 
 # Set afterwards: for a method in the class body, torch adds a wrapper that imports the whole of
