@@ -105,14 +105,6 @@ class Interp:
         self.attr_sets: dict[tuple[int, str], list[Any]] = {}
         self.project: Project | None = None  #: where imports of the project's own files are found
         self.units: dict[int, Unit] = {}  #: id(document) -> its unit
-        self.neighbour_lines = 0
-        self.abroad = False  #: in the code of another file than those under analysis
-        self.abroad_left = 0  #: steps that such code may still take
-        self.unfollowed: dict[int, tuple[Document, str]] = {}  #: imported, not run, and why
-        self.unfollowed_imports: list[tuple[Any, Unit, str, str]] = []  #: node, unit, name, why
-        self.lost_imports: list[tuple[Any, Unit, str]] = []  #: of the project, and not there
-        self.refused: dict[int, Func] = {}  #: functions whose calls were beyond the bounds
-        self.followed: set[int] = set()  #: id of the functions that ran
         #: the reading twin of an augmented target, one a target: its identity is a key
         self.loads: dict[int, Any] = {}
         self.editable: set[int] = set()  #: id of the documents that may be changed
@@ -125,6 +117,18 @@ class Interp:
         self.kept_devices: dict[int, list[Value]] = {}
         self.self_devices: set[int] = set()
         self.buffers: frozenset[tuple[int, str]] = frozenset()
+        self._set_out()
+
+    def _set_out(self) -> None:
+        """How far the analysis has gone, and where it stopped."""
+        self.neighbour_lines = 0
+        self.abroad = False  #: in the code of another file than those under analysis
+        self.abroad_left = 0  #: steps that such code may still take
+        self.unfollowed: dict[int, tuple[Document, str]] = {}  #: imported, not run, and why
+        self.unfollowed_imports: list[tuple[Any, Unit, str, str]] = []  #: node, unit, name, why
+        self.lost_imports: list[tuple[Any, Unit, str]] = []  #: of the project, and not there
+        self.refused: dict[int, Func] = {}  #: functions whose calls were beyond the bounds
+        self.followed: set[int] = set()  #: id of the functions that ran
 
     # -- running -----------------------------------------------------------------------------
 
