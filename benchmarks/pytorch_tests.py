@@ -26,6 +26,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pytorch_test_kinds import kind_of
+
 CHILD = Path(__file__).with_name("pytorch_tests_child.py")
 PASSED, FAILED, SKIPPED, CRASHED = "passed", "failed", "skipped", "crashed"
 #: Failed, and so does the CPU variant on plain torch.
@@ -73,13 +75,14 @@ def run_file(
                 "device": device, "done": list(found), "only": only,
                 **{name: getattr(options, name) for name in names},
             }  # fmt: skip
+            before = len(found)
             why = run_child(path, log, settings, end, folder)
             ended, running = read(log, found)
             if running is not None and time.monotonic() < end:
                 found[running] = {"outcome": CRASHED, "reason": why}
             elif ended:
                 break
-            elif running is None and time.monotonic() < end:
+            elif len(found) == before and time.monotonic() < end:
                 print(f"{path.name}: no test ran: {why}", file=sys.stderr)
                 break
             log.unlink(missing_ok=True)
@@ -192,6 +195,15 @@ def print_table(every: dict[str, dict[str, dict[str, str]]]) -> None:
     print(f"\ntorch {torch.__version__}")
     for name, found in every.items():
         print(f"{name}: {summary(found)}")
+    print("\nwhy the others do not pass:")
+    kinds = collections.Counter(
+        kind_of(test, one["outcome"], one["reason"])
+        for found in every.values()
+        for test, one in found.items()
+        if one["outcome"] not in (PASSED, SKIPPED, NOT_HERE)
+    )
+    for kind, count in kinds.most_common():
+        print(f"  {count}: {kind}")
     print(f"all: {summary({f'{f}:{n}': o for f, t in every.items() for n, o in t.items()})}")
 
 
