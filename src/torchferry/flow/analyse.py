@@ -13,6 +13,7 @@ from torchferry.source.document import Document
 from .binding import bind_arguments
 from .calls import call_value
 from .expressions import EVAL
+from .imports import followed_lines
 from .interp import Interp, Semantics
 from .operators import ANCHOR, birth
 from .state import Frame
@@ -53,16 +54,17 @@ def analyse(
     # who moves tensors already has decided what is worth it: only mistakes are mended there
     ip.compute_pays = not any(_MOVES.search(d.text) for d in docs)
     ip.budget = 3000
-    ip.abroad_left = 1500 + sum(4 * (d.text.count("\n") + 1) for d in docs)
+    lines = sum(d.text.count("\n") + 1 for d in docs)
+    ip.abroad_left, ip.followed_lines = 1500 + 4 * lines, followed_lines(lines)
     with _deep_recursion():
         for one in docs:
             if id(one) not in ip.units:
                 ip.run_unit(one, "__main__")
         made_in = {id(b.unit.doc) for b in ip.graph.births.values()}
         ip.libraries = {id(d) for d in docs} - made_in
-        ip.budget = ip.steps + 1000 + sum(12 * (d.text.count("\n") + 1) for d in docs)
+        ip.budget = ip.steps + 1000 + 12 * lines
         ip.exploring = True
-        ip.abroad_left = min(ip.abroad_left, 200 + sum(d.text.count("\n") for d in docs) // 2)
+        ip.abroad_left = min(ip.abroad_left, 200 + lines // 2)
         for one in docs:
             ip.frame = ip.units[id(one)].frame
             _uncalled(ip, ip.frame)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from .interp import Interp, Unit
 
 MAX_NEIGHBOUR_LINES = 2000  #: of imported files that are read for a migration
-MAX_FOLLOWED_LINES = 8000  #: of imported files that run for a check
+MAX_FOLLOWED_LINES = 8000  #: of imported files that run for a check, at most ...
+_FOLLOWED_LINES = 3000  #: ... this many, and two more for each line of the file under check
 _PLAIN_LINES = 600  #: of a file that does not name torch: settings, or a package's front door
 _DEVICE_NAMES = {"cpu": 1, "cuda": 2, "cuda:0": 2, "mps": 2, "xpu": 2}
 
@@ -67,7 +68,7 @@ def _followed(ip: Interp, doc: Document, name: str) -> Unit | None:
     reason = ""
     if "torch" not in doc.text and lines > _PLAIN_LINES:
         return None
-    if ip.neighbour_lines + lines > MAX_FOLLOWED_LINES:
+    if ip.neighbour_lines + lines > ip.followed_lines:
         reason = "not followed: too much is imported"
     else:
         try:
@@ -85,6 +86,11 @@ def _followed(ip: Interp, doc: Document, name: str) -> Unit | None:
         return ip.visit(lines, lambda: ip.run_unit(doc, name.lstrip(".") or "package"))  # type: ignore[no-any-return]
     finally:
         ip.trail, ip.missed, ip.stack, ip.exploring, ip.graph_off = kept
+
+
+def followed_lines(own: int) -> int:
+    """How many lines of imported files run for a check of that many lines."""
+    return min(MAX_FOLLOWED_LINES, _FOLLOWED_LINES + 2 * own)
 
 
 def exec_import(ip: Interp, node: ast.Import) -> bool:

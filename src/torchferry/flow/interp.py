@@ -121,7 +121,8 @@ class Interp:
 
     def _set_out(self) -> None:
         """How far the analysis has gone, and where it stopped."""
-        self.neighbour_lines = 0
+        self.neighbour_lines = 0  #: of imported files that were run
+        self.followed_lines = 0  #: how many there may be
         self.abroad = False  #: in the code of another file than those under analysis
         self.abroad_left = 0  #: steps that such code may still take
         self.unfollowed: dict[int, tuple[Document, str]] = {}  #: imported, not run, and why

@@ -87,11 +87,14 @@ def _concerned(doc: Document, project: Project | None) -> bool:
 
 def _findings(doc: Document, ip: Interp, options: CheckOptions) -> list[Finding]:
     texts = [unit.doc.text for unit in ip.units.values()]
+    there = {
+        word: not word or any(word in text for text in texts)
+        for word in {rule.word for rule in all_rules()}
+    }
     rules = [
         rule
         for rule in all_rules()
-        if (not rule.word or any(rule.word in text for text in texts))
-        and wanted(options, doc.path, rule.code, rule.name)
+        if there[rule.word] and wanted(options, doc.path, rule.code, rule.name)
     ]
     ctx = Context(doc, ip)
     found: dict[tuple[str, Location], Finding] = {}

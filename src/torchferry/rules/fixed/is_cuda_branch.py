@@ -59,6 +59,8 @@ class IsCudaBranch(Rule):
             test = node.test
             if not isinstance(test, ast.Attribute) or test.attr != "is_cuda":
                 continue
+            if getattr(test.value, "id", "") == "self":
+                continue  # a flag of a class of its own
             text = " ".join(ast.unparse(part) for part in _other_path(ctx, node))
             host = any(word in text for word in ("Tensor(", ".cpu()", ".numpy()"))
             host = host or (bool(node.orelse) and "torch." in text and "device" not in text)
