@@ -34,46 +34,57 @@ _HOST = torch.device("cpu")
 _TENSOR_KINDS = ("TensorType", "ListType", "OptionalType")
 
 
-def runner(session: Session, operator: Operator) -> Callable[..., Any]:
-    """Runner of a factory.
+def _device_rule(session: Session, operator: Operator) -> Callable[..., int]:
+    """What decides the device of a factory's result.
 
     The Python bindings always pass `pin_memory`; C++ code that makes a tensor with the options of
     another (CPU) tensor does not: then the device is not the user's wish. It follows the tensor
     arguments (a sparse tensor its parts), else it floats until the tensor meets another.
     """
+    short, arguments = operator.short, _takes_tensors(operator)
+    copies, of_parts = short == "_to_copy", arguments and "_sparse_" in f"_{short}"
+
+    def decide(wish: torch.device | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        if wish is not None and wish.type == "cuda":
+            return session.index_of(wish)
+        if copies and session.moving_to is not None:
+            return session.moving_to
+        if wish is not None and "pin_memory" in kwargs and not of_parts:
+            return CPU
+        if arguments and _has_tensor(args):
+            device = _only_device(args)
+            return device if device != FLOATING else checks.settle(session, operator, args, kwargs)
+        if "pin_memory" in kwargs:
+            return CPU
+        return FLOATING if session.legacy_device < 0 else session.legacy_device
+
+    return decide
+
+
+def _takes_tensors(operator: Operator) -> bool:
+    return any(a.type.kind() in _TENSOR_KINDS for a in operator.func._schema.arguments)
+
+
+def runner(session: Session, operator: Operator) -> Callable[..., Any]:
+    """Runner of a factory."""
     call, before = random_call(session, operator), lookup(operator)
+    decide = _device_rule(session, operator)
     name, short, site_of = operator.name, operator.short, session.counter.site
     tracing, internal = session.counter.tracing, internal_files
-    call_directly = operator.func._op
-    arguments = any(a.type.kind() in _TENSOR_KINDS for a in operator.func._schema.arguments)
-    copies, of_parts = short == "_to_copy", arguments and "_sparse_" in f"_{short}"
+    call_directly, arguments = operator.func._op, _takes_tensors(operator)
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         wish = kwargs.pop("device", None)  # the kernel makes a CPU tensor
-        kind = None if wish is None else wish.type
-        if kind is not None and kind != "cpu" and kind != "cuda":
+        if wish is not None and wish.type != "cpu" and wish.type != "cuda":
             return call_directly(*args, device=wish, **kwargs)
-        if kind == "cuda":
-            device = session.index_of(wish)
-        elif copies and session.moving_to is not None:
-            device = session.moving_to
-        elif kind == "cpu" and "pin_memory" in kwargs and not of_parts:
-            device = CPU
-        elif arguments and _has_tensor(args):
-            device = _only_device(args)
-            if device == FLOATING:
-                device = checks.settle(session, operator, args, kwargs)
-        elif "pin_memory" in kwargs:
-            device = CPU
-        else:
-            device = FLOATING if session.legacy_device < 0 else session.legacy_device
+        device = decide(wish, args, kwargs)
         pinned = kwargs.get("pin_memory")
         if pinned:
             checks.pinnable(device, short)
             del kwargs["pin_memory"]
         if before is not None:
             args, kwargs = before(session, operator, args, kwargs, device)
-        if kind is not None and arguments and getattr(args[0], "is_meta", False):
+        if wish is not None and arguments and getattr(args[0], "is_meta", False):
             kwargs["device"] = _HOST  # else the kernel would make a meta tensor
         try:
             out = call(*args, **kwargs)
