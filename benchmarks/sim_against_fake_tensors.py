@@ -41,10 +41,10 @@ _DEVICE_WORDS = re.compile(
 _LINKED = "not linked with support for"  # FakeTensorMode met a kernel: no verdict
 #: Where a program finds a function: the database holds it since before the simulation was on.
 _HOMES = {
-    function: home
+    function: (home, name)
     for home in (torch, torch.linalg, torch.special, torch.fft, torch.nn.functional)
     for name in dir(home)
-    if callable(function := getattr(home, name)) and getattr(function, "__name__", "") == name
+    if callable(function := getattr(home, name)) and not isinstance(function, type)
 }
 _DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
 
@@ -184,7 +184,7 @@ def run(call: Call, leaves: list[Any]) -> Any:
     """Call the operator with other leaves."""
     first, args, kwargs = tree_unflatten(leaves, call.spec)
     home = _HOMES.get(call.op.op)
-    function = call.op if home is None else getattr(home, call.op.op.__name__)
+    function = call.op if home is None else getattr(*home)
     with torch.no_grad():
         return function(first, *args, **kwargs)
 

@@ -22,7 +22,7 @@ import sim_against_fake_tensors as judge  # noqa: E402
 torch.backends.flags_frozen.__globals__["__allow_nonbracketed_mutation_flag"] = True
 
 #: Operators of each day: every Nth, and some that tell much.
-STRIDE = 32
+STRIDE = 48
 TELLING = "cat where index_add index_fill masked_fill lerp nextafter select_scatter take mm".split()
 
 
@@ -32,8 +32,8 @@ def test_some_operators() -> None:
         for number, op in enumerate(judge.op_db)
         if number % STRIDE == 0 or judge.full_name(op) in TELLING
     ]
-    found = judge.judge(ops, limit=2)
-    assert len(found) > 80
+    found = judge.judge(ops, limit=1)
+    assert len(found) > 60
     apart = [v for v in found if not v.agree and explained(v.case.op, v.fake, v.sim) is None]
     assert apart == []
 
