@@ -94,7 +94,7 @@ class CustomFunctionCpu(Rule):
             if event.func.name in _FILLED and not _returned(ctx, event.node):
                 continue
             first = event.args[0][0] if event.args else None
-            if isinstance(first, Tensor):
+            if isinstance(first, Tensor) or _one_number(event):
                 continue
             use = ctx.statement(event.node)
             what = "a result" if isinstance(use, ast.Return) else "a tensor"
@@ -148,3 +148,13 @@ def _moved(ctx: Context, node: Any) -> bool:
         ):
             return False
     return False
+
+
+def _one_number(event: Any) -> bool:
+    """`torch.tensor(torch.finfo(x.dtype).min)`: one number may meet GPU tensors."""
+    expr = event.args[0][1] if event.args else None
+    if event.func.name not in ("torch.tensor", "torch.as_tensor"):
+        return False
+    if isinstance(expr, ast.Constant):
+        return True
+    return isinstance(expr, ast.Attribute) and expr.attr in ("min", "max", "eps", "tiny")

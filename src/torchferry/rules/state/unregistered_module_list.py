@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchferry.core.edit import Fix, Safety
 from torchferry.core.finding import Evidence, Finding, Severity
+from torchferry.flow.module_calls import needs_device
 from torchferry.flow.values import Map
 
 from ..causes import causes
@@ -74,6 +75,8 @@ class UnregisteredModuleList(Rule):
             for value, stmt, target, frame in sets:
                 if stmt is None or frame.unit.doc is not ctx.doc or not modules_in(value):
                     continue
+                if not any(map(needs_device, modules_in(value))):
+                    continue  # losses and activations have nothing to move, train or save
                 if not _registered_elsewhere(ctx, target, stmt):
                     yield self._report(ctx, stmt, [], Severity.WARNING)
 
@@ -151,11 +154,26 @@ def _container_fix(ctx: Context, stmt: Any, of_list: str, of_dict: str) -> Fix |
         name = of_dict
     else:
         return None
+    if any(_is_container(part) for part in _parts(value)):
+        return None  # each level needs a container of its own
     edits = wrap_call(ctx.doc, value, f"{prefix}.{name}")
     if edits is None:
         return None
     reason = "the layers are then trained and saved too"
     return Fix(f"keep them in a {name}", edits, Safety.UNSAFE, reason)
+
+
+def _parts(value: Any) -> list[Any]:
+    """The expressions of the items of a display or comprehension."""
+    if isinstance(value, ast.ListComp):
+        return [value.elt]
+    if isinstance(value, ast.DictComp):
+        return [value.value]
+    return list(value.values if isinstance(value, ast.Dict) else value.elts)
+
+
+def _is_container(node: Any) -> bool:
+    return isinstance(node, (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp))
 
 
 def nn_name(ctx: Context) -> str:

@@ -114,6 +114,8 @@ def _moved_to_itself(ctx: Context) -> Iterator[tuple[Any, str, Any]]:
             continue
         cls = kept.inst.cls
         for _, made, _, frame in ctx.ip.attr_sets.get((id(cls.node), kept.attr), []) if cls else []:
+            if "Buffer" in ast.unparse(getattr(getattr(made, "value", None), "func", made or stmt)):
+                break  # nn.Buffer registers itself
             if made is not None and made is not stmt and frame.unit.doc is ctx.doc:
                 yield event, kept.attr, made
                 break
