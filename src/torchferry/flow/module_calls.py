@@ -18,6 +18,7 @@ from .values import (
     CPU,
     HOST,
     LEAF,
+    NONE,
     PARAM,
     SCALAR,
     UNKNOWN,
@@ -33,6 +34,7 @@ from .values import (
     Tensor,
     TypeName,
     Value,
+    Why,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ def make_module(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
         return inst
     adopt_arguments(ip, inst, [*args, *kwargs.values()])
     given = [value for value, _, _ in (*args, *kwargs.values())]
+    if "device_ids" in kwargs and kwargs["device_ids"][0] is not NONE:
+        inst.state["ids"] = True
     if not ip.migrating:
         _wrapped_place(inst, given)
     elif last == "DistributedDataParallel" and UNKNOWN in given[:1]:
@@ -268,6 +272,8 @@ def _call_module(
     ip: Interp, inst: Inst, args: list[Arg], kwargs: dict[str, Arg], node: Any
 ) -> Value:
     """A module of torch.nn is an operator."""
+    if not ip.migrating and _scatters(inst):
+        args = [(_sent(ip, value, node), expr, starred) for value, expr, starred in args]
     var = inst.state.get("var", HOST_NODE)
     if ip.constructing and _under_construction(ip, inst):
         var = HOST_NODE
@@ -295,6 +301,21 @@ def _call_module(
     dev = inst.state.get("dev", CPU)
     last = "module" if last == "Module" else last
     return meet(ip, node, operands, last, place=var, place_dev=dev, flags=flags, owner=inst)
+
+
+def _scatters(inst: Inst) -> bool:
+    """DataParallel, and DistributedDataParallel with `device_ids`, send their inputs to the GPU."""
+    if inst.cls is not None or inst.state.get("dev") != ACCEL:
+        return False
+    last = inst.ext.rpartition(".")[2]
+    return last == "DataParallel" or (last == "DistributedDataParallel" and "ids" in inst.state)
+
+
+def _sent(ip: Interp, value: Value, node: Any) -> Value:
+    if not isinstance(value, Tensor) or value.dev != CPU:
+        return value
+    why = Why("sent to the GPU by the wrapper", node, ip.frame.unit, value.why)
+    return Tensor(value.var, ACCEL, value.flags, why)
 
 
 def _under_construction(ip: Interp, inst: Inst) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,8 @@ class CpuOnlyOp(Rule):
             if tensor.dev == ACCEL:
                 level = Severity.ERROR
             elif tensor.dev == 1 and not ctx.cuda_certain and not event.exploring:
+                if isinstance(expr, ast.Call) and getattr(expr.func, "attr", "") == "cpu":
+                    continue  # it is brought to the host already
                 level = Severity.NOTE
             else:
                 continue
