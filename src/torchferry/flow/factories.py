@@ -28,6 +28,7 @@ from .values import (
     Ext,
     HostObject,
     Inst,
+    Method,
     OfModule,
     Seq,
     Tensor,
@@ -40,6 +41,9 @@ from .values import (
 if TYPE_CHECKING:
     from .binding import Arg
     from .interp import Interp
+
+#: attributes of `torch.finfo(...)`: numbers, though nothing calls them
+_LIMITS = frozenset(("min", "max", "eps", "tiny", "smallest_normal", "resolution"))
 
 
 def drawn_by(kwargs: dict[str, Arg]) -> tuple[int | None, int]:
@@ -61,7 +65,9 @@ def make_tensor(ip: Interp, name: str, args: list[Arg], kwargs: dict[str, Arg], 
     if name in DATA_FACTORIES:
         if isinstance(first, Tensor) and "device" not in kwargs:
             return Tensor(first.var, first.dev, flags or first.flags & SCALAR, first.why)
-        if isinstance(first, Const) and isinstance(first.value, (int, float, complex)):
+        if (isinstance(first, Const) and isinstance(first.value, (int, float, complex))) or (
+            type(first) is Method and first.receiver is HOST and first.name in _LIMITS
+        ):
             flags |= SCALAR
         elif not ip.migrating and _maybe_number(first):
             flags |= MAYBE_NUMBER
