@@ -113,3 +113,22 @@ def test_the_host_speaks_as_before(gpu: None) -> None:
     with pytest.raises(RuntimeError, match="Class values must be smaller"):
         F.one_hot(torch.tensor([7]), 3)
     assert torch.ones(1, device=D).is_cuda
+
+
+#: Dtypes that no device computes, CUDA's words.
+NO_KERNEL: dict[str, tuple[Callable[..., object], str]] = {
+    "softmax": (lambda x: x.softmax(0), "\"host_softmax\" not implemented for 'Long'"),
+    "log_softmax": (lambda x: F.log_softmax(x, 0), "\"host_softmax\" not implemented for 'Long'"),
+    "mm of bool": (lambda x: x.bool() @ x.bool(), "\"addmm_cuda\" not implemented for 'Bool'"),
+    "elu": (lambda x: F.elu(x), "\"elu_cuda\" not implemented for 'Long'"),
+    "cdist": (lambda x: torch.cdist(x.half(), x.half()), '"cdist_cuda" not implemented'),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x[None], 1), '"avg_pool2d_out_cuda_frame" not impl'),
+}
+
+
+@pytest.mark.parametrize("name", NO_KERNEL)
+def test_kernels_have_their_names_of_cuda(name: str, gpu: None) -> None:
+    call, words = NO_KERNEL[name]
+    with pytest.raises(RuntimeError, match=words):
+        call(torch.ones(2, 2, dtype=torch.int64, device=D))
+    torch.ones(1, device=D) + 1  # the context is whole

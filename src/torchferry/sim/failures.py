@@ -10,6 +10,7 @@ from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.only_cuda import kernel_of
 from torchferry.sim.operators import Operator, named_arguments
 from torchferry.sim.tables.device_asserts import DEVICE_ASSERTS
+from torchferry.sim.tables.kernel_names import cuda_name
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
@@ -18,6 +19,7 @@ _NO_KERNEL = re.compile(
     r"not implemented for '|Unsupported dtype|doesn't support tensors of type|"
     r"does not support complex|Could not run 'aten::"
 )
+_KERNEL_NAME = re.compile(r'"(\w+)" not implemented for')
 _NO_HOST_MEMORY = re.compile(r"you tried to allocate (\d+) bytes")
 
 
@@ -47,4 +49,12 @@ def recover(
         kernel = kernel_of(operator, args)
         if kernel is not None:
             return kernel(*args, **kwargs)
-    raise error
+    raise _in_cuda_words(error, text) from None
+
+
+def _in_cuda_words(error: Exception, text: str) -> Exception:
+    """The error, with CUDA's name of the kernel where the CPU's is named."""
+    found = _KERNEL_NAME.match(text)
+    if found is None or cuda_name(found[1]) == found[1]:
+        return error
+    return type(error)(text.replace(found[1], cuda_name(found[1]), 1))
