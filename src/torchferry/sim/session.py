@@ -81,6 +81,8 @@ class Session:
         #: Device that a wrapper is being copied to: the `_to_copy` inside goes there.
         self.moving_to: int | None = None
         self.generators: dict[int, torch.Generator] = {}
+        #: State of the CPU's generator when a seed was first given to a GPU (cuda/seeds.py).
+        self.seeds: dict[int, torch.Tensor] = {}
         #: Above 0: tensors without a tag are not known to be the user's own CPU tensors.
         self.lenient = 0
         self._local = threading.local()
