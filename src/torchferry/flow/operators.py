@@ -118,10 +118,7 @@ def meet(
         flags |= SCALAR
     elif elementwise and place is None and all(t.flags & _NUMBERS for t, _ in found):
         flags |= MAYBE_NUMBER
-    roots = {graph.find(t.var) for t, _ in strict}
-    if place is not None:
-        roots.add(graph.find(place))
-    weight = ip.weight
+    roots = {graph.find(v) for v in (*(t.var for t, _ in strict), *_given(place))}
     roots_seen = frozenset(roots)
     if len(roots) == 1:
         var = roots.pop()
@@ -144,10 +141,14 @@ def meet(
                 graph.find(tensor.var), var, move_cost(ip, USE), 0, expr, ip.frame.unit, "use"
             )
     if compute and ip.compute_pays and not ip.in_module_init and HOST_NODE not in roots_seen:
-        graph.want_device(var, COMPUTE * weight)
+        graph.want_device(var, COMPUTE * ip.weight)
     if ip.host_context and place is None:
         graph.want_host(var, HARD, "host context")
     return Tensor(var, dev, flags, why)
+
+
+def _given(place: int | None) -> tuple[int, ...]:
+    return () if place is None else (place,)
 
 
 def _why(found: list[tuple[Tensor, Any]], dev: int) -> Why | None:
