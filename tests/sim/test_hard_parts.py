@@ -302,3 +302,22 @@ def test_submodules_work_or_say_why_not(name: str, where: Any) -> None:
         return
     assert text.startswith("torch.cuda.")
     assert "a simulated GPU" in text
+
+
+def test_dlpack() -> None:
+    """kDLCUDA is 2, kDLCPU is 1; what comes back shares the memory."""
+    x = torch.ones(2, device="cuda")
+    assert tuple(map(int, x.__dlpack_device__())) == (2, 0)
+    assert tuple(map(int, torch.ones(2).__dlpack_device__())) == (1, 0)
+    for back in (
+        torch.from_dlpack(x),
+        torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x)),
+    ):
+        assert back.device == CUDA
+        assert back.data_ptr() == x.data_ptr()
+        assert (back + x).device == CUDA
+    assert torch.from_dlpack(torch.ones(2)).device.type == "cpu"
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises((RuntimeError, BufferError, ValueError, TypeError)):
+        numpy.from_dlpack(x)
+    assert torch.from_dlpack(numpy.ones(2)).device.type == "cpu"
