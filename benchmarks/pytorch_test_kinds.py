@@ -32,7 +32,7 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("not refused, or later than CUDA: dtypes and arguments", r"not raised|does not match"),
     ("other numbers", r"not close"),
     ("`out=` and `device=` in one call", r"device type of out parameter"),
-    ("a DLPack capsule knows no GPU", r"alias_from_dlpack"),
+    ("a DLPack capsule knows no GPU", r"(alias|copy)_from_dlpack"),
 )
 
 
