@@ -74,8 +74,8 @@ RANK_ONE = Reason(
 CROSS_ENTROPY = Reason(
     RUNS,
     REFUSED,
-    "The simulated GPU runs its mm and nll_loss, whose CUDA wrappers check; FakeTensorMode finds no "
-    "device in it. New in 2.13: its C++ was not read.",
+    "The simulated GPU runs its mm and nll_loss, whose CUDA wrappers check; FakeTensorMode sees no "
+    "mix. New in 2.13: its C++ was not read.",
 )
 TYPE_AS = Reason(
     RUNS,
