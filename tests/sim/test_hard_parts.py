@@ -304,6 +304,14 @@ def test_submodules_work_or_say_why_not(name: str, where: Any) -> None:
     assert "a simulated GPU" in text
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_compiled_models_run_and_steps_can_be_marked() -> None:
+    model = torch.compile(nn.Linear(2, 2).cuda(), mode="reduce-overhead")
+    torch.compiler.cudagraph_mark_step_begin()
+    assert model(torch.ones(1, 2, device="cuda")).device == CUDA
+    assert list(model.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+
+
 def test_dlpack() -> None:
     """kDLCUDA is 2, kDLCPU is 1; what comes back shares the memory."""
     x = torch.ones(2, device="cuda")

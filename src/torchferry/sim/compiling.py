@@ -57,3 +57,5 @@ def install(patcher: Patcher) -> None:
     """Put the stand-ins into torch."""
     patcher.set(torch, "compile", compile, copies=True)
     patcher.set(torch.nn.Module, "compile", _module_compile)
+    if hasattr(torch.compiler, "cudagraph_mark_step_begin"):  # there are no graphs to mark
+        patcher.set(torch.compiler, "cudagraph_mark_step_begin", lambda: None)
