@@ -40,6 +40,8 @@ def outcome(run: object, text: str) -> list[str] | str:
 def test_fixed_program(program: Program) -> None:
     safe = fix_document(Document.from_text(program.text, "p.py"))
     expected = outcome(printed, program.text)
+    if expected == "ModuleNotFoundError":
+        pytest.skip("it needs a package that is not here")
     if isinstance(expected, list):  # some faults strike on the CPU too, and are mended
         assert outcome(printed, safe.document.text) == expected
     done = fix_document(Document.from_text(program.text, "p.py"), unsafe=True)
