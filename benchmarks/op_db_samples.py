@@ -109,7 +109,8 @@ def samples(op: Any, dtype: torch.dtype, grad: bool) -> Iterator[Any]:
     made = op.sample_inputs("cpu", dtype, requires_grad=grad)
     while True:
         try:
-            yield next(made)
+            # a copy: some generators write into a sample to make the next one
+            yield next(made).transform(lambda v: fresh(v) if is_tensor(v) else v)
         except StopIteration:
             return
         except (RuntimeError, TypeError, ValueError, NotImplementedError, AssertionError):
