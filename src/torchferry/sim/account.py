@@ -13,7 +13,7 @@ from torchferry.sim.sites import Site
 from torchferry.sim.tables.families import MAKING
 from torchferry.sim.tags import LOADING
 from torchferry.sim.tracing import direction, events_of
-from torchferry.trace import Account, Event, Header
+from torchferry.trace import Account, Event, Header, by_place
 
 #: Waits that the program asks for: `set_sync_debug_mode` says nothing of them.
 EXPLICIT_WAITS = frozenset({"synchronize", "stream.synchronize", "event.synchronize"})
@@ -158,8 +158,10 @@ class Counter:
             d2d_bytes=copies["d2d"][1],
             host_waits=sum(self.waits.values()),
             peak_memory=max(card.top for card in self.memory.cards),
+            places=by_place(events_of(self, named=False)) if self.tracing else (),
         )
 
     def events(self, header: Header) -> Iterator[Event]:
         """Everything counted, as events of the trace."""
-        yield from events_of(self, header)
+        yield header
+        yield from events_of(self)

@@ -15,7 +15,6 @@ from torchferry.trace import (
     Birth,
     Event,
     FirstBirth,
-    Header,
     HostWait,
     MemoryHolder,
     MemoryPeak,
@@ -29,25 +28,27 @@ if TYPE_CHECKING:
     from torchferry.sim.account import Counter
 
 
-def events_of(counter: Counter, header: Header) -> Iterator[Event]:
-    """The header, then operators, births, moves, waits and memory."""
-    return _Writer(counter).events(header)
+def events_of(counter: Counter, named: bool = True) -> Iterator[Event]:
+    """Operators, births, moves, waits and memory. named: with variables, for which files are read.
+
+    Without tracing only operators, moves, waits and the peaks, none with a place.
+    """
+    return _Writer(counter, Variables() if named else None).events()
 
 
 class _Writer:
-    def __init__(self, counter: Counter) -> None:
+    def __init__(self, counter: Counter, variables: Variables | None) -> None:
         self._counter = counter
-        self._variables = Variables()
+        self._variables = variables
         self._places: dict[tuple[int, int], Place | None] = {}
 
-    def events(self, header: Header) -> Iterator[Event]:
-        yield header
+    def events(self) -> Iterator[Event]:
         sites = list(self._counter.sites.values())
         for site in sites:
             if site.count:
                 yield self._operator(site)
         for site in sites:
-            if site.births > 0:
+            if site.births > 0 and self._counter.tracing:
                 yield self._birth(site)
         yield from self._moves()
         for (what, code, lasti), count in list(self._counter.waits.items()):
@@ -81,7 +82,7 @@ class _Writer:
         )
 
     def _variable(self, site: Site) -> str:
-        if not site.direct and site.operator not in MAKING:
+        if self._variables is None or not (site.direct or site.operator in MAKING):
             return ""
         return self._variables.assigned(site.code, site.lasti, site.direct)
 
@@ -98,7 +99,7 @@ class _Writer:
                 pinned=pinned,
                 non_blocking=lazy,
                 count=count,
-                variable=self._variables.receiver(code, lasti),
+                variable="" if self._variables is None else self._variables.receiver(code, lasti),
                 born=None if origin is None else self._place(origin.code, origin.lasti),
             )
 
@@ -107,6 +108,8 @@ class _Writer:
         for index, card in enumerate(cards):
             card.finish()
             yield MemoryPeak(f"cuda:{index}", card.top, max(card.reserved_top, card.top))
+        if not self._counter.tracing:
+            return
         for index, card in enumerate(cards):
             for site, nbytes in sorted(card.holders, key=lambda held: -held[1]):
                 place = self._place(site.code, site.lasti)

@@ -17,6 +17,7 @@ from torchferry.trace.events import (
     Place,
 )
 from torchferry.trace.jsonl import TraceFormatError, read_jsonl, write_jsonl
+from torchferry.trace.places import PlaceTotals, by_place
 
 __all__ = [
     "TRACE_VERSION",
@@ -34,8 +35,10 @@ __all__ = [
     "MoveRecord",
     "OperatorCount",
     "Place",
+    "PlaceTotals",
     "TensorReport",
     "TraceFormatError",
+    "by_place",
     "read_jsonl",
     "write_jsonl",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from torchferry.trace.places import PlaceTotals, merged
 
 
 @dataclass(frozen=True)
@@ -12,7 +14,8 @@ class Account:
 
     Bytes computed are those of operator results. Views, moves, and the making of tensors
     (factories, fills, random initial values, clones) do not count; what a DataLoader computes
-    while it fetches a batch is counted apart, in `loading_bytes`.
+    while it fetches a batch is counted apart, in `loading_bytes`. `places`: the same by line, where
+    a session traces.
     """
 
     gpu_operators: int = 0
@@ -28,6 +31,7 @@ class Account:
     host_waits: int = 0
     peak_memory: int = 0
     loading_bytes: int = 0
+    places: tuple[PlaceTotals, ...] = ()
 
     @property
     def gpu_share(self) -> float:
@@ -35,18 +39,29 @@ class Account:
         total = self.gpu_bytes + self.host_bytes
         return self.gpu_bytes / total if total else 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, places: bool = True) -> dict[str, Any]:
         """Return the account as plain JSON-able data (with the share of the GPU)."""
-        return {**asdict(self), "gpu_share": self.gpu_share}
+        data: dict[str, Any] = {**self._sums(), "gpu_share": self.gpu_share}
+        if places:
+            data["places"] = [one.to_json() for one in self.places]
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Account:
         """Rebuild an account from `to_json`'s data; unknown keys are ignored."""
-        known = cls.__dataclass_fields__
-        return cls(**{k: v for k, v in data.items() if k in known})
+        values = {k: v for k, v in data.items() if k in cls.__dataclass_fields__}
+        places = tuple(PlaceTotals.from_json(one) for one in values.get("places", ()))
+        return cls(**{**values, "places": places})
+
+    def _sums(self) -> dict[str, int]:
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "places"}
 
     def __add__(self, other: Account) -> Account:
         """Account of two runs together; the peak is the larger one."""
-        left, right = asdict(self), asdict(other)
-        peak = max(self.peak_memory, other.peak_memory)
-        return Account(**{**{k: left[k] + right[k] for k in left}, "peak_memory": peak})
+        left, right = self._sums(), other._sums()
+        sums: dict[str, Any] = {name: left[name] + right[name] for name in left}
+        return replace(
+            Account(**sums),
+            peak_memory=max(self.peak_memory, other.peak_memory),
+            places=merged((*self.places, *other.places)),
+        )

@@ -175,7 +175,7 @@ class Verdict:
             "difference": self.difference.to_json() if self.difference else None,
             "device_error": self.device_error.to_json() if self.device_error else None,
             "traceback": self.traceback,
-            "account": self.account.to_json() if self.account else None,
+            "account": self.account.to_json(places=False) if self.account else None,
             "edited_lines": self.edited_lines.to_json(),
             "evidence": self.evidence.to_json(),
             "runs": [run.to_json() for run in self.runs],
