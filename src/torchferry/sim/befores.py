@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd import forward_ad
 
 from torchferry.sim import waits
 from torchferry.sim.determinism import with_alert
@@ -57,7 +58,7 @@ def fast_call(operator: Operator) -> Callable[..., Any]:
     call: Callable[..., Any] = func._op
     if operator.name in BINDINGS and func.namespace == "aten":
         return getattr(torch._C._VariableFunctions, operator.short, call)
-    if "linalg" in operator.short or _calls_others(func):
+    if takes_tensors(func) and ("linalg" in operator.short or _calls_others(func)):
         return _with_lazy_conjugates(call)
     return call
 
@@ -74,6 +75,11 @@ _LAZY_KEYS = (
 )
 
 
+def takes_tensors(func: Any) -> bool:
+    """True where an argument may be a tensor, or a list that holds some."""
+    return any("Tensor" in str(a.type) for a in func._schema.arguments)
+
+
 def _calls_others(func: Any) -> bool:
     try:
         return any(map(func.has_kernel_for_dispatch_key, _COMPOSITE))
@@ -88,7 +94,7 @@ def _with_lazy_conjugates(call: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if not any(map(_is_lazy, args)):
+        if not _any_lazy(args):
             return call(*args, **kwargs)
         included = torch._C._dispatch_tls_local_include_set()
         excluded = torch._C._dispatch_tls_local_exclude_set()
@@ -100,10 +106,30 @@ def _with_lazy_conjugates(call: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _is_lazy(value: Any) -> bool:
-    if isinstance(value, torch.Tensor):
-        return value.is_complex() or value._is_zerotensor()
-    return value.__class__ is list and any(map(_is_lazy, value))
+def _any_lazy(args: tuple[Any, ...]) -> bool:
+    """Whether a tensor may be a conjugate, which is complex, or zeros of forward mode.
+
+    Optimizers come here with long lists: `map` with a C function has no Python frame for each.
+    """
+    test = _IS_ZEROS if forward_ad._current_level >= 0 else None
+    tensors: Any
+    for arg in args:
+        if arg.__class__ is not list:
+            tensors = (arg,) if isinstance(arg, torch.Tensor) else ()
+        elif not arg or isinstance(arg[0], torch.Tensor):
+            tensors = arg
+        else:
+            tensors = [item for item in arg if isinstance(item, torch.Tensor)]
+        try:
+            if any(map(_IS_COMPLEX, tensors)) or (test and any(map(test, tensors))):
+                return True
+        except TypeError:  # a list with gaps: indices
+            return True
+    return False
+
+
+_IS_COMPLEX: Callable[..., bool] = torch._C.TensorBase.is_complex
+_IS_ZEROS: Callable[..., bool] = torch._C.TensorBase._is_zerotensor
 
 
 def random_call(session: Session, operator: Operator) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchferry.sim import checks, failures
-from torchferry.sim.befores import lookup, random_call
+from torchferry.sim.befores import lookup, random_call, takes_tensors
 from torchferry.sim.memory import OutOfMemory
 from torchferry.sim.operators import Operator
 from torchferry.sim.places import caller, internal_files
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 _HOST = torch.device("cpu")
-_TENSOR_KINDS = ("TensorType", "ListType", "OptionalType")
 
 
 def _device_rule(session: Session, operator: Operator) -> Callable[..., int]:
@@ -41,7 +40,7 @@ def _device_rule(session: Session, operator: Operator) -> Callable[..., int]:
     another (CPU) tensor does not: then the device is not the user's wish. It follows the tensor
     arguments (a sparse tensor its parts), else it floats until the tensor meets another.
     """
-    short, arguments = operator.short, _takes_tensors(operator)
+    short, arguments = operator.short, takes_tensors(operator.func)
     copies, of_parts = short == "_to_copy", arguments and "_sparse_" in f"_{short}"
 
     def decide(wish: torch.device | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
@@ -61,17 +60,13 @@ def _device_rule(session: Session, operator: Operator) -> Callable[..., int]:
     return decide
 
 
-def _takes_tensors(operator: Operator) -> bool:
-    return any(a.type.kind() in _TENSOR_KINDS for a in operator.func._schema.arguments)
-
-
 def runner(session: Session, operator: Operator) -> Callable[..., Any]:
     """Runner of a factory."""
     call, before = random_call(session, operator), lookup(operator)
     decide = _device_rule(session, operator)
     name, short, site_of = operator.name, operator.short, session.counter.site
     tracing, internal = session.counter.tracing, internal_files
-    call_directly, arguments = operator.func._op, _takes_tensors(operator)
+    call_directly, arguments = operator.func._op, takes_tensors(operator.func)
 
     def run(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         wish = kwargs.pop("device", None)  # the kernel makes a CPU tensor
