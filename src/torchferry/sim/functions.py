@@ -19,10 +19,11 @@ from torchferry.sim.tags import FLOATING, device_named, device_number
 def install(patcher: Patcher) -> None:
     """Remember the devices of the inputs; look at the gradients."""
     function: Any = torch.autograd.Function
-    original_forward = function.apply.__func__
+    # a classmethod of Python's, or of C's since torch 2.14
+    original_forward: Any = vars(function)["apply"]
 
     def forward(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        out = original_forward(cls, *args, **kwargs)
+        out = original_forward.__get__(None, cls)(*args, **kwargs)
         first = out[0] if isinstance(out, (tuple, list)) and out else out
         node = first.grad_fn if isinstance(first, torch.Tensor) else None
         if isinstance(node, BackwardCFunction):

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from torchferry.sim.cuda.missing import words_for
 from torchferry.sim.patching import Patcher
 
 _PREFIXES = ("_cuda_", "_nccl_", "_cudart")
@@ -29,9 +30,7 @@ def install(patcher: Patcher) -> None:
 
 def _refusal(name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(
-            f"torch._C.{name} asks the CUDA driver, which a simulated GPU does not have"
-        )
+        raise RuntimeError(words_for(name))
 
     refuse.__name__ = refuse.__qualname__ = name
     return refuse

@@ -18,17 +18,16 @@ _PREFIXES = ("_cuda", "_nccl", "_CUDA", "_Cuda", "_cudnn", "_gds", "_MemPool")
 
 def _missing(name: str) -> NoReturn:
     if name.startswith(_PREFIXES):
-        raise AttributeError(
-            f"{_caller()}: a simulated GPU has no torch._C.{name}, which this needs",
-            name=name,
-            obj=torch._C,
-        )
+        raise AttributeError(words_for(name), name=name, obj=torch._C)
     raise AttributeError(f"module 'torch._C' has no attribute {name!r}", name=name, obj=torch._C)
 
 
-def _caller() -> str:
-    """Full name of the function of torch that asks."""
-    frame: Any = sys._getframe(2)
+def words_for(name: str) -> str:
+    """The error of the function of torch that called the caller of this."""
+    return f"{_asking(sys._getframe(2))}: a simulated GPU has no torch._C.{name}, which this needs"
+
+
+def _asking(frame: Any) -> str:
     module = str(frame.f_globals.get("__name__", ""))
     function = frame.f_code.co_name
     return module if function == "<module>" else f"{module}.{function}"
