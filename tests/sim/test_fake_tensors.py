@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import sim_against_fake_tensors as judge  # noqa: E402
 
+from torchferry.sim.messages import TORCH_VERSION  # noqa: E402
+
 # torch.testing._internal forbids what programs do: setting `torch.backends.cudnn.benchmark`.
 torch.backends.flags_frozen.__globals__["__allow_nonbracketed_mutation_flag"] = True
 
@@ -38,6 +40,7 @@ def test_some_operators() -> None:
     assert apart == []
 
 
+@pytest.mark.skipif(TORCH_VERSION != (2, 13), reason="the list is of the database of torch 2.13")
 def test_disagreements_are_of_the_database() -> None:
     assert set(DISAGREEMENTS) <= {judge.full_name(op) for op in judge.op_db}
 

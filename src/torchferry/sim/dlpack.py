@@ -81,3 +81,5 @@ def install(patcher: Patcher) -> None:
         patcher.set(torch, "to_dlpack", torch._C._to_dlpack)
     patcher.set(torch.Tensor, "__dlpack__", _asked(torch.Tensor.__dlpack__))
     patcher.set(torch._C, "_from_dlpack", _importing(torch._C._from_dlpack))
+    if "_from_dlpack" in vars(torch.utils.dlpack):  # a name of its own in older torch
+        patcher.set(torch.utils.dlpack, "_from_dlpack", torch._C._from_dlpack)
