@@ -61,3 +61,12 @@ def test_it_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with simulate(), pytest.warns(UserWarning, match="runs uncompiled") as said:
         [torch.compile(function) for function in (abs, min)]
     assert len(said) == 1
+
+
+def test_exports_of_the_gpu_are_refused_by_name() -> None:
+    import torch.export
+
+    with simulate():
+        model = Model()
+        with pytest.raises(RuntimeError, match=r"torch\.export\.export: a simulated GPU"):
+            torch.export.export(model.cuda(), (torch.ones(1, 3, device="cuda"),))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import warnings
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from torchferry.sim.patching import Patcher
 
@@ -53,8 +56,26 @@ def _module_compile(self: torch.nn.Module, *args: Any, **options: Any) -> None:
     _tell()
 
 
+def _export(original: Any) -> Any:
+    @functools.wraps(original)
+    def export(mod: Any, args: Any = (), *rest: Any, **options: Any) -> Any:
+        # its fake tensors take the device from C++, where a GPU of this build must stand behind
+        held = [*mod.parameters(), *mod.buffers()] if isinstance(mod, torch.nn.Module) else []
+        if any(isinstance(t, torch.Tensor) and t.is_cuda for t in (*held, *tree_leaves(args))):
+            raise RuntimeError(
+                "torch.export.export: a simulated GPU has no device for exported programs. Export "
+                "the model on the CPU: move it and its example inputs there with `.cpu()`"
+            )
+        return original(mod, args, *rest, **options)
+
+    return export
+
+
 def install(patcher: Patcher) -> None:
     """Put the stand-ins into torch."""
+    exporting = sys.modules.get("torch.export")
+    if exporting is not None:
+        patcher.set(exporting, "export", _export(vars(exporting)["export"]), copies=True)
     patcher.set(torch, "compile", compile, copies=True)
     patcher.set(torch.nn.Module, "compile", _module_compile)
     if hasattr(torch.compiler, "cudagraph_mark_step_begin"):  # there are no graphs to mark
