@@ -48,6 +48,7 @@ from torchferry.sim.cuda import (
     comm,
     driver,
     driver_only,
+    first_use,
     missing,
     nccl,
     nvtx,
@@ -104,6 +105,7 @@ _INSTALLERS = (
     threads,
     shortcut,
     driver_only,
+    first_use,
     dynamo_import,
 )
 _lock = threading.RLock()
@@ -165,6 +167,7 @@ class simulate:
     ) -> None:
         session = self._sessions.pop()
         session.mode.__exit__(kind, error, traceback)
+        session.mode.rest()  # threads that outlive the session are still inside
         restore_default_device(session.default_device)
         with _lock:
             last = state.depth() == 1
