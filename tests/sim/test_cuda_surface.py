@@ -271,5 +271,6 @@ def test_typed_storage_of_elements() -> None:
         storage = torch.cuda.FloatStorage([1.0, 2.0])
         assert storage.tolist() == [1.0, 2.0]
         assert gpu.memory.cards[0].allocated == 512
-    with pytest.raises(RuntimeError):
+    # as on a machine without a card: a CPU build says the first, a CUDA build the second
+    with pytest.raises((AssertionError, RuntimeError), match="not compiled with CUDA|NVIDIA driver"):
         torch.cuda.FloatStorage(3)
