@@ -272,5 +272,6 @@ def test_typed_storage_of_elements() -> None:
         assert storage.tolist() == [1.0, 2.0]
         assert gpu.memory.cards[0].allocated == 512
     # as on a machine without a card: a CPU build says the first, a CUDA build the second
-    with pytest.raises((AssertionError, RuntimeError), match="not compiled with CUDA|NVIDIA driver"):
+    words = r"not compiled with CUDA|NVIDIA driver"
+    with pytest.raises((AssertionError, RuntimeError), match=words):
         torch.cuda.FloatStorage(3)
