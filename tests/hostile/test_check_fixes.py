@@ -23,7 +23,7 @@ from torchferry.rules.rule import documentation
 from torchferry.source.document import Document
 
 from ..rules.pairs import pairs
-from . import SHAPES, Shape
+from . import Shape, turns
 
 STEP = int(os.environ.get("TORCHFERRY_TEST_STEP", "120"))
 
@@ -48,15 +48,9 @@ def fixable_programs() -> list[Program]:
 PROGRAMS = fixable_programs()
 
 
-def turn(number: int) -> list[Program]:
-    """The programs that the shape with this number meets."""
-    return PROGRAMS[number * 7 % STEP :: STEP]
-
-
 COMBINATIONS = [
     pytest.param(shape, program, id=f"{shape.name}-{program.name}")
-    for number, shape in enumerate(SHAPES.values())
-    for program in turn(number)
+    for shape, program in turns(PROGRAMS, STEP)
 ]
 
 
@@ -110,7 +104,7 @@ def test_fixes_survive(shape: Shape, program: Program) -> None:
 
 
 def test_each_program_and_each_fixable_rule_has_its_turn() -> None:
-    met = {program.name for number in range(len(SHAPES)) for program in turn(number)}
+    met = {program.name for _, program in turns(PROGRAMS, STEP)}
     wanted = {program.name for program in PROGRAMS}
     assert len(met) >= min(len(wanted), len(COMBINATIONS)) // 2
     fixed = {

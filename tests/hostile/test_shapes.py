@@ -18,22 +18,16 @@ from ..migration.fixtures import Fixture, load
 from ..migration.running import printed, printed_on_gpu
 from ..migration.test_fixtures import check_promises
 from ..migration.test_running import without_numbers
-from . import SHAPES, Shape
+from . import SHAPES, Shape, turns
 
 STEP = int(os.environ.get("TORCHFERRY_TEST_STEP", "24"))
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 FIXTURES = [fixture for fixture in load() if not fixture.not_yet]
 
 
-def turn(number: int) -> list[Fixture]:
-    """The fixtures that the shape with this number meets."""
-    return FIXTURES[number * 7 % STEP :: STEP]
-
-
 PAIRS = [
     pytest.param(shape, fixture, id=f"{shape.name}-{fixture.name}")
-    for number, shape in enumerate(SHAPES.values())
-    for fixture in turn(number)
+    for shape, fixture in turns(FIXTURES, STEP)
 ]
 
 
@@ -71,7 +65,7 @@ def check_meaning(result: Migration, fixture: Fixture) -> None:
 
 
 def test_each_fixture_has_its_turn() -> None:
-    assert {f.name for number in range(len(SHAPES)) for f in turn(number)} == {
+    assert {f.name for _, f in turns(FIXTURES, STEP)} == {
         f.name for f in FIXTURES
     }
 

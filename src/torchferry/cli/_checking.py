@@ -50,6 +50,7 @@ def check_file(path: str, options: CheckOptions, store: Store | None = None) -> 
         result.stamp = store.stamp(where)
     gc.collect()
     gc.freeze()  # ... and the trees that are kept for other files are not looked through again
+    gc.enable()
     result.error = troubles.errors[0] if troubles.errors else None
     return result
 

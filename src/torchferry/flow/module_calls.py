@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from torchferry.source.functions import parameters
 from torchferry.torchapi.modules import CONTAINERS, PARAMETERLESS, SELF_METHODS
 
 from .graph import HOST_NODE
@@ -101,9 +102,10 @@ def _around_unknown(ip: Interp, inst: Inst, node: Any) -> None:
 
 def _is_argument(ip: Interp, expr: Any) -> bool:
     """Whether the expression is an argument of the function around, as its caller made it."""
-    function = getattr(ip.frame, "func", None)
-    names = {a.arg for a in ast.walk(function.node) if isinstance(a, ast.arg)} if function else ()
-    return isinstance(expr, ast.Name) and expr.id in names
+    function = ip.frame.func
+    return (
+        function is not None and isinstance(expr, ast.Name) and expr.id in parameters(function.node)
+    )
 
 
 def _reduced(reduction: Value) -> bool:

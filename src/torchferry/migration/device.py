@@ -12,6 +12,7 @@ from torchferry.flow.classes import dotted
 from torchferry.flow.moves import device_bits
 from torchferry.flow.values import ACCEL, UNKNOWN, Const, Device
 from torchferry.source.build import insert_after_imports
+from torchferry.source.functions import parameters
 
 from .bindings import (
     binding_statements,
@@ -20,7 +21,7 @@ from .bindings import (
     first_reached,
     main_block,
 )
-from .scopes import Scopes, parameters, rebinds
+from .scopes import Scopes, rebinds
 
 if TYPE_CHECKING:
     from torchferry.flow.interp import Interp

@@ -82,12 +82,6 @@ def _outside(scope: Any, child: ast.AST) -> bool:
     return child is scope.args or child in scope.decorator_list or child is scope.returns
 
 
-def parameters(function: Any) -> list[str]:
-    """The parameter names of a function or lambda."""
-    spec = function.args
-    return [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
-
-
 def rebinds(function: Any, name: str) -> bool:
     """Whether the function's body binds `name` itself (nested functions left out)."""
     body = function.body if isinstance(function.body, list) else [function.body]

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from torchferry.flow.values import ACCEL, Tensor
+from torchferry.source.functions import parameters
 
 if TYPE_CHECKING:
     from .context import Context
@@ -56,12 +57,6 @@ def partner_device(ctx: Context, node: ast.AST, partner: Any) -> str:
         if ctx.function(partner) is function and _bound_before(ctx, function, partner.id, node):
             return f"{partner.id}.device"
     return ""
-
-
-def parameters(function: Any) -> list[str]:
-    """The parameter names of a function or lambda."""
-    spec = function.args
-    return [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
 
 
 def tensor_parameter(ctx: Context, node: ast.AST) -> str:

@@ -13,16 +13,13 @@ from torchferry.sim.determinism import with_alert
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.generators import default_generators, generator_device
 from torchferry.sim.messages import generator_message
-from torchferry.sim.operators import Operator, named_arguments
+from torchferry.sim.operators import Before, Call, Operator, argument_of, named_arguments
 from torchferry.sim.tables.bindings import BINDINGS
 from torchferry.sim.tables.refusals import NO_KERNEL, REFUSALS, SCALAR_NAMES, Refusal
 from torchferry.sim.tags import CPU, device_named, device_number
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
-
-Call = tuple[tuple[Any, ...], dict[str, Any]]
-Before = Callable[..., Call]
 
 
 def lookup(operator: Operator) -> Before | None:
@@ -39,10 +36,8 @@ def _generator(
     device: int,
 ) -> Call:
     """A generator must be of the tensor's device; a GPU may have its own stream of numbers."""
-    generator = kwargs.get("generator")
-    place = operator.arguments.index("generator") if "generator" in operator.arguments else -1
-    if generator is None and 0 <= place < len(args):
-        generator = args[place]
+    takes_one = "generator" in operator.arguments
+    generator = argument_of(operator, "generator", args, kwargs) if takes_one else None
     if generator is not None:
         found = generator_device(generator)
         if (found >= 0) != (device >= 0):
@@ -203,9 +198,7 @@ def _applies(
     """True unless the refusal asks for another value of an argument."""
     if not refusal.argument:
         return True
-    place = operator.arguments.index(refusal.argument)
-    value = args[place] if place < len(args) else kwargs.get(refusal.argument)
-    return value in refusal.values
+    return argument_of(operator, refusal.argument, args, kwargs) in refusal.values
 
 
 def _no_kernel(

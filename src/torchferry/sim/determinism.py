@@ -6,21 +6,17 @@ Many of them are deterministic on the CPU, so a program finds this only on a GPU
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from torchferry.sim.errors import raise_device_error
 from torchferry.sim.messages import TORCH_VERSION
-from torchferry.sim.operators import Operator
+from torchferry.sim.operators import Before, Call, Operator, argument_of
 from torchferry.sim.tables import nondeterministic as tables
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
-
-Call = tuple[tuple[Any, ...], dict[str, Any]]
-Before = Callable[..., Call]
 
 
 def with_alert(operator: Operator, before: Before | None) -> Before | None:
@@ -61,8 +57,7 @@ def _is_refused(operator: Operator, args: tuple[Any, ...], kwargs: dict[str, Any
     if operator.short not in tables.DEPENDING:
         return True
     name, refused, _ = tables.DEPENDING[operator.short]
-    place = operator.arguments.index(name)
-    value = args[place] if place < len(args) else kwargs.get(name)
+    value = argument_of(operator, name, args, kwargs)
     return value is not None if refused is None else value in refused
 
 

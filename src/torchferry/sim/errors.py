@@ -12,7 +12,7 @@ import torch
 from torchferry.sim.naming import Holder, holder_of
 from torchferry.sim.places import place_of, user_frame, user_stack
 from torchferry.sim.suggestions import suggest
-from torchferry.sim.tags import device_named, device_number, tag_of
+from torchferry.sim.tags import device_named, device_number, origin_of, tag_of
 from torchferry.trace import DeviceErrorReport, MoveRecord, TensorReport
 
 #: (name of the operator's argument or None, tensor)
@@ -73,14 +73,15 @@ def _tensor_report(
             MoveRecord(str(device_named(device)), place_of(code, lasti))
             for device, code, lasti in tag.moves
         )
+    origin = None if tag is None else origin_of(tag)
     return TensorReport(
         device=str(device_named(device_number(tensor))),
         shape=() if tensor.is_nested else tuple(tensor.shape),
         dtype=str(tensor.dtype),
         name=None if holder is None else holder.expression,
         argument=argument,
-        born=None if tag is None else place_of(tag.code, tag.lasti),
-        born_by="" if tag is None else tag.operator,
+        born=None if origin is None else place_of(origin.code, origin.lasti),
+        born_by="" if origin is None else origin.operator,
         moves=moves,
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from torchferry.sim.errors import raise_device_error
+from torchferry.sim.out_checks import copied_into
 from torchferry.sim.patching import Patcher
 from torchferry.sim.tags import device_number
 
@@ -41,11 +42,7 @@ def _stand_in(original: Callable[..., Any]) -> Callable[..., Any]:
         made = original(*args, **kwargs)
         _check_sizes(original.__name__, source, made, args[1:], kwargs)
         made = made.to(_NARROWER[made.dtype])
-        if out is None:
-            return made
-        if out.shape != made.shape:
-            out.resize_(made.shape)
-        return out.copy_(made)
+        return made if out is None else copied_into(out, made)
 
     return transform
 

@@ -51,7 +51,7 @@ class SimulationMode(TorchDispatchMode):
         self._known: list[Any] = []  # keeps the operators, and with them their ids
 
     def rest(self) -> None:
-        """Let everything pass: a session inside this one is running."""
+        """Let everything pass: a session inside this one is running, or this one is over."""
         self._resting, self._runners = self._runners, {}
 
     def prepare_anew(self) -> None:

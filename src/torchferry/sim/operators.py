@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from torchferry.sim.tables import cuda_kernels, families
+
+#: Positional arguments and arguments by name.
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+#: What is looked at before an operator runs: (session, operator, args, kwargs, device) -> Call.
+Before = Callable[..., Call]
 
 
 class Kind(enum.Enum):
@@ -73,6 +79,17 @@ def named_arguments(operator: Operator, args: tuple[Any, ...]) -> list[tuple[str
     """The tensors among the positional arguments of a call, with their names."""
     pairs = zip(operator.arguments, args, strict=False)
     return [(name, value) for name, value in pairs if isinstance(value, torch.Tensor)]
+
+
+def argument_of(
+    operator: Operator, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The argument `name` of a call, None where it is not given.
+
+    Raises ValueError where the operator has no such argument.
+    """
+    place = operator.arguments.index(name)
+    return args[place] if place < len(args) else kwargs.get(name)
 
 
 def _kind(name: str, schema: Any, mutated: frozenset[str]) -> Kind:

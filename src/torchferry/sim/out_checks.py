@@ -108,13 +108,16 @@ def _into(original: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         made = original(*args, **kwargs)
-        if out is None:
-            return made
-        if out.shape != made.shape:
-            out.resize_(made.shape)
-        return out.copy_(made)
+        return made if out is None else copied_into(out, made)
 
     return run
+
+
+def copied_into(out: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
+    """`out`, of the size and with the values of what was made."""
+    if out.shape != made.shape:
+        out.resize_(made.shape)
+    return out.copy_(made)
 
 
 def install(patcher: Patcher) -> None:

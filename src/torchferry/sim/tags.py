@@ -75,21 +75,6 @@ class HostTag:
         self.history = history
 
     @property
-    def operator(self) -> str:
-        """Operator that made the tensor."""
-        return self.origin.operator
-
-    @property
-    def code(self) -> CodeType | None:
-        """Code of the instruction that made the tensor."""
-        return self.origin.code
-
-    @property
-    def lasti(self) -> int:
-        """The instruction that made the tensor."""
-        return self.origin.lasti
-
-    @property
     def pinned(self) -> bool:
         """True for pinned memory of the host."""
         return self.history.pinned
@@ -134,21 +119,6 @@ class DeviceTag:
     def origin(self) -> Site:
         """Where the tensor's values were made."""
         return self.site
-
-    @property
-    def operator(self) -> str:
-        """Operator that made the tensor."""
-        return self.origin.operator
-
-    @property
-    def code(self) -> CodeType | None:
-        """Code of the instruction that made the tensor."""
-        return self.origin.code
-
-    @property
-    def lasti(self) -> int:
-        """The instruction that made the tensor."""
-        return self.origin.lasti
 
 
 class MovedTag(DeviceTag):

@@ -210,7 +210,7 @@ def _settle_new(out: Tensor, number: int) -> None:
     tag = tag_of(out)
     if tag is None or tag.device == FLOATING:
         session.birth(out, number, "new")
-    elif tag.device != number and tag.operator in ("lift_fresh", "empty"):
+    elif tag.device != number and origin_of(tag).operator in ("lift_fresh", "empty"):
         session.adopt(out, number)
 
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchferry.sim.operators import Operator
+from torchferry.sim.operators import Call, Operator
 from torchferry.sim.tags import device_number
 
 if TYPE_CHECKING:
     from torchferry.sim.session import Session
 
-Call = tuple[tuple[Any, ...], dict[str, Any]]
 _MASKS = (torch.bool, torch.uint8)
 
 

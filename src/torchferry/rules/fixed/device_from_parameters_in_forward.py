@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from torchferry.core.finding import Finding
+from torchferry.source.functions import parameters
 
-from ..devices import parameters
 from ..rule import Rule
 
 if TYPE_CHECKING:
